@@ -1,0 +1,1 @@
+"""One folder a platform; the package root imports nothing."""

@@ -1,0 +1,1 @@
+"""One module a database; the package root imports nothing."""

@@ -1,0 +1,1 @@
+"""The lessons and how they are read; the package root imports nothing."""

@@ -1,0 +1,1 @@
+"""Measured runs of strangers' code; the package root imports nothing."""

@@ -1,0 +1,1 @@
+"""One module a way to confine; the package root imports nothing."""
