@@ -1,0 +1,1 @@
+"""What runs inside the sandbox: self-contained, bound read-only, imports nothing of ours outside this folder."""
