@@ -1,0 +1,74 @@
+"""What a button carries: `1:op:<ref>:<option>`, ASCII, at most 60 bytes, the same on every platform.
+
+Law: payloads are forgeable and live for years. Parsing never raises; what it does not know is None.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+LIMIT = 60
+_PATTERN = re.compile(r"1:([a-z]{1,8}):([A-Za-z0-9_.-]{0,40}):([A-Za-z0-9_.-]{0,40})")
+
+
+class Op(StrEnum):
+    """What a press asks for."""
+
+    GO = "go"
+    """to a place: ref `<lesson>.<part>`, option a section id or empty"""
+    ANSWER = "ans"
+    """answer the ask `ref` with `option`"""
+    EXAMPLE = "ex"
+    """run the example `option` of the lesson `ref`"""
+    QUIZ = "quiz"
+    """start or go on with the check of the lesson `ref`"""
+    CARDS = "cards"
+    """start or go on with the cards of the lesson `ref`"""
+    MYTHS = "myths"
+    """start or go on with the myth cards of the lesson `ref`"""
+    EXERCISE = "task"
+    """show the exercise `option` of the lesson `ref`"""
+    EXPLORE = "play"
+    """the explorer of the lesson `ref` at the setting `option`"""
+    CANCEL = "stop"
+    """cancel the run `ref`"""
+    AGAIN = "again"
+    """run the job of the run `ref` again; option `time`, `run` or a budget"""
+    ACCEPT = "fix"
+    """accept (option `yes`) or refuse (`no`) the repair of the check `ref`"""
+    COMMAND = "cmd"
+    """the command named by `ref`"""
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A parsed payload."""
+
+    op: Op
+    ref: str = ""
+    option: str = ""
+
+
+def encode(op: Op, ref: str = "", option: str = "") -> str:
+    """Write a payload.
+
+    Raises:
+        ValueError: when it is over the limit or not in the grammar, which is our own fault.
+    """
+    payload = f"1:{op.value}:{ref}:{option}"
+    if len(payload) > LIMIT or _PATTERN.fullmatch(payload) is None:
+        message = f"not a payload: {payload!r}"
+        raise ValueError(message)
+    return payload
+
+
+def parse(payload: str) -> Button | None:
+    """Read a payload; None when it is from another version, forged or damaged."""
+    found = _PATTERN.fullmatch(payload) if len(payload) <= LIMIT else None
+    if found is None:
+        return None
+    op, ref, option = found.groups()
+    try:
+        return Button(Op(op), ref, option)
+    except ValueError:
+        return None

@@ -1,0 +1,103 @@
+"""What a turn asks of the shell, in the imperative; returned, never performed here.
+
+Law: effects are carried out only after the session, the records, the replies and the runs of the turn were saved in one
+transaction.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bot.engine.replies import Reply
+from sandbox_runner.protocol import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Say something new. A `slot` is the turn's own name for the reply, unique in its chat, by which it is edited."""
+
+    reply: Reply
+    slot: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Put another reply in the place of the one said in `slot`; said anew when the slot is unknown."""
+
+    slot: str
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCode:
+    """Let the limited child parse the candidates; `CodeChecked` with the same `check` is the answer."""
+
+    check: str
+    candidates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunCode:
+    """Send the job to the runner; the run's id is the job's. `slot` names the reply that shows it."""
+
+    job: Job
+    slot: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRun:
+    """Stop the run, or take it out of the queue."""
+
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question as it was asked: a stored row, answered once.
+
+    `options` are the option ids in the order shown; `answer` is empty until answered.
+    """
+
+    id: str
+    kind: Literal["item", "card", "myth"]
+    lesson: str
+    item: str
+    rev: int
+    options: tuple[str, ...]
+    course_hash: str
+    answer: str = ""
+    tries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAsk:
+    """Store a new ask."""
+
+    ask: Ask
+
+
+@dataclass(frozen=True, slots=True)
+class CloseAsk:
+    """Store the answer to an ask; the first answer stands, `credit` from 0 to 1."""
+
+    ask: str
+    answer: str
+    credit: float
+    misconception: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CountTry:
+    """Store that an ask was tried once more without being closed."""
+
+    ask: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Rows to be written in the transaction that saves the session."""
+
+    rows: tuple[OpenAsk | CloseAsk | CountTry, ...]
+
+
+Effect = Say | Edit | CheckCode | RunCode | CancelRun | Record

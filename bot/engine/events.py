@@ -1,0 +1,90 @@
+"""What happened, in the past tense: everything a turn may answer."""
+
+from dataclasses import dataclass
+
+from sandbox_runner.protocol import Accepted, Progress, Result
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A platform's mark on a text: `offset` and `length` count UTF-16 units; `kind` is `pre`, `code`, `bold`, ..."""
+
+    kind: str
+    offset: int
+    length: int
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOpened:
+    """A learner opened a chat in which nothing was said yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextSent:
+    """A learner wrote; the text is as the platform delivered it."""
+
+    text: str
+    entities: tuple[Entity, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSent:
+    """A learner sent code by a way made for code (an editor box): no need to guess whether it is code."""
+
+    source: str
+    filename: str = "code.py"
+    measure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileSent:
+    """A learner uploaded a file; `data` holds the bytes as they came."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ButtonPressed:
+    """A learner pressed a button; the payload is untrusted and may be years old."""
+
+    payload: str
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxTrouble:
+    """Why code does not parse: a code of the closed set, line and column (from 1, in characters), and the line."""
+
+    code: str
+    line: int
+    column: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodeChecked:
+    """The limited child answered: which candidate parses (the first that does), else the trouble of the first."""
+
+    check: str
+    index: int | None
+    trouble: SyntaxTrouble | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgressed:
+    """A run stands in the queue or has entered a phase."""
+
+    run: str
+    progress: Accepted | Progress
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """A run ended."""
+
+    run: str
+    result: Result
+
+
+Event = ChatOpened | TextSent | CodeSent | FileSent | ButtonPressed | CodeChecked | RunProgressed | RunFinished

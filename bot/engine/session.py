@@ -1,0 +1,85 @@
+"""One learner's place in one chat: frozen, versioned, stored as JSON after every turn."""
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from bot.errors import SessionError
+from sandbox_runner import codec
+from sandbox_runner.errors import WireError
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a lesson: `part` is a code of `course_map.py`, `section` an id when the part is `section`."""
+
+    lesson: str
+    part: str
+    section: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Items asked one after the other: a lesson's check, cards or myths."""
+
+    kind: str
+    lesson: str
+    ahead: tuple[str, ...]
+    done: int = 0
+    credit: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCode:
+    """Code that waits for the limited child, or (`offered`) for the learner's consent to a repair."""
+
+    check: str
+    candidates: tuple[str, ...]
+    filename: str
+    measure: bool
+    offered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Everything a turn remembers. `asked` is the ask that a typed answer would answer."""
+
+    learner: str
+    course_hash: str = ""
+    place: Place | None = None
+    series: Series | None = None
+    asked: str = ""
+    pending: PendingCode | None = None
+    running: tuple[str, ...] = ()
+    last_run: str = ""
+    greeted: bool = False
+    visited: tuple[str, ...] = field(default=())
+
+    def with_(self, **changes: object) -> "Session":
+        """Give a copy with some fields changed."""
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+def to_json(session: Session) -> str:
+    """Serialise with the version."""
+    return json.dumps({"version": VERSION, **codec.encode(session)}, ensure_ascii=False)
+
+
+def from_json(text: str) -> Session:
+    """Load what `to_json` wrote.
+
+    Raises:
+        SessionError: when the text is damaged or of a version that cannot be carried over.
+    """
+    try:
+        value = cast("dict[str, object]", json.loads(text))
+        version = value.pop("version")
+        if version != VERSION:
+            message = f"session version {version} is not {VERSION}"
+            raise SessionError(message)
+        return codec.decode(Session, value)
+    except (ValueError, KeyError, AttributeError, WireError) as error:
+        message = f"session does not load: {error}"
+        raise SessionError(message) from error

@@ -1,0 +1,137 @@
+"""What the shell needs of the world, as protocols of one to three methods each."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from bot.engine.effects import Effect
+from bot.engine.events import CodeChecked
+from bot.engine.known import Known, Needs
+from bot.engine.replies import Reply
+from bot.engine.session import Session
+from sandbox_runner.protocol import Capabilities, Event, Job, Result
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A reply as it stands in a chat: `number` counts replies, `change` counts what was said or edited."""
+
+    number: int
+    change: int
+    slot: str
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRow:
+    """A chat of ours: its id, and the learner (hashed) whose chat it is."""
+
+    id: str
+    learner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a turn starts from."""
+
+    session: Session
+    known: Known
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedRun:
+    """A run that was submitted and whose end was not told."""
+
+    chat: str
+    job: Job
+
+
+class Chat(Protocol):
+    """The platform side: shows what was said or edited, after it was saved."""
+
+    async def show(self, chat: str, shown: Shown) -> None:
+        """Show a reply, or put it in the place of the one with the same number. Must not raise."""
+        ...
+
+
+class Turns(Protocol):
+    """The part of a store that turns need."""
+
+    async def open(self, chat: str, key: str) -> Session | None:
+        """Give the chat's session; None when an event with this key was already taken."""
+        ...
+
+    async def load(self, chat: str, needs: Needs) -> Known:
+        """Load the rows that a turn will look at (all but the capabilities)."""
+        ...
+
+    async def commit(
+        self, chat: str, key: str, session: Session, effects: Sequence[Effect], now: datetime
+    ) -> tuple[Shown, ...] | None:
+        """Save session, records, replies, runs and the event's key in one transaction.
+
+        Gives what is to be shown; None, and nothing is changed, when the key was taken meanwhile or an ask to be closed
+        was answered meanwhile.
+        """
+        ...
+
+
+class Chats(Protocol):
+    """Who is who, and what was said."""
+
+    async def enter(self, platform: str, external: str) -> ChatRow:
+        """Give the chat of this account, made when it is new."""
+        ...
+
+    async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
+        """Give every reply that was said or edited after `change`, each as it stands now, in order of number."""
+        ...
+
+
+class Runs(Protocol):
+    """Durable runs."""
+
+    async def unfinished(self) -> tuple[UnfinishedRun, ...]:
+        """Give the runs whose end was not told, oldest first."""
+        ...
+
+    async def finish(self, run: str, result: Result) -> None:
+        """Keep the result of a run."""
+        ...
+
+
+class Runner(Protocol):
+    """The client of a sandboxed runner."""
+
+    async def capabilities(self) -> Capabilities:
+        """Ask what the runner can do.
+
+        Raises:
+            sandbox_runner.errors.RunnerError: when none answers.
+        """
+        ...
+
+    def submit(self, job: Job) -> AsyncIterator[Event]:
+        """Send a job and follow it to its end; the same id again attaches to the same run."""
+        ...
+
+    async def cancel(self, job_id: str) -> None:
+        """Stop a job."""
+        ...
+
+
+class Checker(Protocol):
+    """The limited child that parses code."""
+
+    async def check(self, check: str, candidates: Sequence[str]) -> CodeChecked:
+        """Parse; never raises for what a learner wrote."""
+        ...
+
+
+class Clock(Protocol):
+    """Time, as an argument."""
+
+    def now(self) -> datetime:
+        """Give the time, in UTC and aware."""
+        ...
