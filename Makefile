@@ -1,0 +1,74 @@
+# What people and CI call. `make run` and `make test` do all that is needed before them; a second call is quick.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+# Overridable: `make setup PYTHON=python3.12`.
+PYTHON ?= python3
+LEARNERS_BASE ?= /usr/bin/python3
+# Further arguments of pip for the learners' environment, e.g. an index with a build of torch without CUDA.
+LEARNERS_PIP_ARGS ?=
+# Further arguments of pytest: `make test PYTEST_ARGS='-k engine'`.
+PYTEST_ARGS ?=
+export PYTHON LEARNERS_BASE LEARNERS_PIP_ARGS
+
+BIN := .venv/bin
+RUFF := $(BIN)/ruff
+
+.PHONY: help
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+.PHONY: run
+run: setup ## set up what serving needs and serve the web chat
+	@exec $(BIN)/python -m bot web
+
+.PHONY: test
+test: setup-all ## every test that this host can run; what is skipped is counted and named
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: check
+check: setup-all static ## style, types, layers, content and lessons, then every test
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: static
+static: setup-all ## `check` without the tests
+	@set -x
+	$(RUFF) check --no-fix .
+	$(RUFF) format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m content check
+	$(BIN)/python -m bot check
+
+.PHONY: fix
+fix: setup-all ## mend style where a tool can
+	@$(RUFF) check --fix .
+	$(RUFF) format .
+
+.PHONY: bench
+bench: setup-all ## run tests/bench/*.py; each prints one JSON document
+	@for file in tests/bench/*.py; do
+		$(BIN)/python "$$file" </dev/null
+	done
+
+.PHONY: soak
+soak: setup-all ## the long tests, at full limits; results are kept in tests/soak/last.json
+	@$(BIN)/python -m pytest --soak --timeout 0 -m soak $(PYTEST_ARGS)
+
+.PHONY: lock
+lock: setup-all ## resolve pyproject.toml's extras anew into requirements/*.lock
+	@$(BIN)/python deploy/setup/lock.py
+
+.PHONY: setup
+setup: ## Debian packages (as root), .venv and .venv-learners, as `make run` needs them
+	@deploy/setup/packages.sh run
+	deploy/setup/environments.sh run
+
+.PHONY: setup-all
+setup-all: ## the same for the tests and tools
+	@deploy/setup/packages.sh test
+	deploy/setup/environments.sh test

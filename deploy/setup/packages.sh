@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Sees to the Debian packages that a part of Tasree needs: `packages.sh run` or `packages.sh test`.
+#
+# Law: what is there is left alone, so that a host set up by other means (or without apt) passes; what is missing is
+# installed only by root, and anybody else is told the exact command.
+set -euo pipefail
+
+part=${1:?run or test}
+
+has_library() { # ldconfig lives outside an ordinary user's PATH
+    PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null | grep -q "^[[:space:]]*$1 "
+}
+
+missing=()
+command -v bwrap >/dev/null || missing+=(bubblewrap)
+has_library libseccomp.so.2 || missing+=(libseccomp2)
+"${LEARNERS_BASE:-/usr/bin/python3}" -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+if [ "$part" = test ]; then
+    command -v chromium >/dev/null || missing+=(chromium)
+fi
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+    echo "setup: missing: ${missing[*]} (Debian's names); install them with this system's package manager." >&2
+    exit 1
+fi
+if [ "$(id -u)" != 0 ]; then
+    {
+        echo "setup: Debian packages are missing. Run this once, then try again:"
+        echo "setup: حزم ناقصة من نظام Debian. يلزم تنفيذ هذا الأمر مرة واحدة، ثم إعادة المحاولة:"
+        echo
+        echo "    sudo apt-get update && sudo apt-get install -y --no-install-recommends ${missing[*]}"
+        echo
+    } >&2
+    exit 1
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+echo "setup: installing ${missing[*]}"
+# Without package lists (a fresh container) apt knows no package, so the lists come first.
+if ! apt-cache show "${missing[@]}" >/dev/null 2>&1; then
+    apt-get update -qq </dev/null
+fi
+apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null >/dev/null ||
+    { apt-get update -qq </dev/null && apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null; }
