@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from bot.engine.effects import Effect
+from bot.engine.effects import Turn
 from bot.engine.events import CodeChecked
 from bot.engine.known import Known, Needs
 from bot.engine.replies import Reply
@@ -33,18 +33,28 @@ class ChatRow:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a turn starts from."""
+    """What a turn starts from; `revision` rises with every commit and guards against another process."""
 
     session: Session
-    known: Known
+    revision: int
 
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedRun:
-    """A run that was submitted and whose end was not told."""
+    """A run that was submitted and whose end was not told; `result` when it ended but the end was not told."""
 
     chat: str
     job: Job
+    result: Result | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedCheck:
+    """A check that was asked for and whose answer did not come."""
+
+    chat: str
+    check: str
+    candidates: tuple[str, ...]
 
 
 class Chat(Protocol):
@@ -58,21 +68,18 @@ class Chat(Protocol):
 class Turns(Protocol):
     """The part of a store that turns need."""
 
-    async def open(self, chat: str, key: str) -> Session | None:
-        """Give the chat's session; None when an event with this key was already taken."""
+    async def open(self, chat: str, key: str) -> Opened | None:
+        """Give the chat's session; None when an event with this key was already taken. An empty key is never taken."""
         ...
 
     async def load(self, chat: str, needs: Needs) -> Known:
-        """Load the rows that a turn will look at (all but the capabilities)."""
+        """Load the rows that a turn will look at (all but the capabilities); only rows of this chat."""
         ...
 
-    async def commit(
-        self, chat: str, key: str, session: Session, effects: Sequence[Effect], now: datetime
-    ) -> tuple[Shown, ...] | None:
+    async def commit(self, chat: str, key: str, revision: int, turn: Turn, now: datetime) -> tuple[Shown, ...] | None:
         """Save session, records, replies, runs and the event's key in one transaction.
 
-        Gives what is to be shown; None, and nothing is changed, when the key was taken meanwhile or an ask to be closed
-        was answered meanwhile.
+        Gives what is to be shown. None, and nothing is changed, when the key was taken or the chat changed meanwhile.
         """
         ...
 
@@ -96,8 +103,20 @@ class Runs(Protocol):
         """Give the runs whose end was not told, oldest first."""
         ...
 
-    async def finish(self, run: str, result: Result) -> None:
-        """Keep the result of a run."""
+    async def finish(self, run: str, result: Result, now: datetime) -> None:
+        """Keep the result of a run, before its end is told."""
+        ...
+
+    async def close_run(self, run: str) -> None:
+        """Mark that the end of a run was told."""
+        ...
+
+
+class Checks(Protocol):
+    """Durable checks of code."""
+
+    async def unchecked(self) -> tuple[UnfinishedCheck, ...]:
+        """Give the checks that a killed process left without an answer."""
         ...
 
 

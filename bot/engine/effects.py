@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bot.engine.replies import Reply
+from bot.engine.session import Session
 from sandbox_runner.protocol import Job
 
 
@@ -101,3 +102,11 @@ class Record:
 
 
 Effect = Say | Edit | CheckCode | RunCode | CancelRun | Record
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The answer to one event: the session after it, and what is to be done."""
+
+    session: Session
+    effects: tuple[Effect, ...] = ()
