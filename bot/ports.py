@@ -87,7 +87,7 @@ class Turns(Protocol):
 class Chats(Protocol):
     """Who is who, and what was said."""
 
-    async def enter(self, platform: str, external: str) -> ChatRow:
+    async def enter(self, platform: str, external: str, now: datetime) -> ChatRow:
         """Give the chat of this account, made when it is new."""
         ...
 

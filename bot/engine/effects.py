@@ -55,7 +55,7 @@ class CancelRun:
 class Ask:
     """A question as it was asked: a stored row, answered once.
 
-    `options` are the option ids in the order shown; `answer` is empty until answered.
+    `options` are the option ids in the order shown; `answer` is the last one given; `closed` once it was graded.
     """
 
     id: str
@@ -67,6 +67,7 @@ class Ask:
     course_hash: str
     answer: str = ""
     tries: int = 0
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""The store's migrations, oldest first; run by `alembic` at start."""

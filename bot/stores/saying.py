@@ -1,0 +1,113 @@
+"""Writes the effects of one turn inside its transaction: replies with their numbers, asks, runs."""
+
+import json
+from datetime import datetime
+from typing import assert_never
+
+from sqlalchemy import insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bot.engine import effects, replies
+from bot.ports import Shown
+from bot.stores import tables
+from sandbox_runner import codec
+
+
+async def carry_out(  # noqa: PLR0913 - the two counters are the chat's, read under the same lock
+    connection: AsyncConnection, chat: str, last_number: int, last_change: int, turn: effects.Turn, now: datetime
+) -> tuple[Shown, ...]:
+    """Write every effect that leaves a row; give what is to be shown, in order."""
+    shown: list[Shown] = []
+    for effect in turn.effects:
+        match effect:
+            case effects.Say(reply, slot):
+                last_number, last_change = last_number + 1, last_change + 1
+                shown.append(Shown(last_number, last_change, slot, reply))
+                await _say(connection, chat, shown[-1], now)
+            case effects.Edit(slot, reply):
+                last_change += 1
+                number = await _edit(connection, chat, slot, reply, last_change)
+                if number is None:
+                    last_number += 1
+                    number = last_number
+                    await _say(connection, chat, Shown(number, last_change, slot, reply), now)
+                shown.append(Shown(number, last_change, slot, reply))
+            case effects.Record(rows):
+                for one in rows:
+                    await _record(connection, chat, one, now)
+            case effects.RunCode(job, slot):
+                text = json.dumps(codec.encode(job), ensure_ascii=False)
+                await connection.execute(
+                    insert(tables.runs).values(id=job.id, chat=chat, slot=slot, job=text, told=False, submitted_at=now)
+                )
+            case effects.CheckCode() | effects.CancelRun():
+                pass
+            case _:
+                assert_never(effect)
+    return tuple(shown)
+
+
+async def _say(connection: AsyncConnection, chat: str, shown: Shown, now: datetime) -> None:
+    await connection.execute(
+        insert(tables.replies).values(
+            chat=chat,
+            number=shown.number,
+            slot=shown.slot or None,
+            blocks=replies.to_json(shown.reply),
+            state="said",
+            change=shown.change,
+            said_at=now,
+        )
+    )
+
+
+async def _edit(connection: AsyncConnection, chat: str, slot: str, reply: replies.Reply, change: int) -> int | None:
+    table = tables.replies
+    mine = (table.c.chat == chat) & (table.c.slot == slot)
+    number: int | None = (await connection.execute(select(table.c.number).where(mine))).scalar_one_or_none()
+    if number is None:
+        return None
+    blocks = replies.to_json(reply)
+    await connection.execute(update(table).where(mine).values(blocks=blocks, change=change, state="edited"))
+    return number
+
+
+async def _record(
+    connection: AsyncConnection,
+    chat: str,
+    row: effects.OpenAsk | effects.CloseAsk | effects.CountTry,
+    now: datetime,
+) -> None:
+    table = tables.asks
+    match row:
+        case effects.OpenAsk(ask):
+            await connection.execute(
+                insert(table).values(
+                    id=ask.id,
+                    chat=chat,
+                    kind=ask.kind,
+                    lesson=ask.lesson,
+                    item=ask.item,
+                    rev=ask.rev,
+                    options=json.dumps(ask.options),
+                    course_hash=ask.course_hash,
+                    tries=ask.tries,
+                    answer="",
+                    misconception="",
+                    asked_at=now,
+                )
+            )
+        case effects.CloseAsk(ask_id, answer, credit, misconception):
+            await connection.execute(
+                update(table)
+                .where(table.c.id == ask_id, table.c.chat == chat, table.c.answered_at.is_(None))
+                .values(answer=answer, credit=credit, misconception=misconception, answered_at=now)
+            )
+        case effects.CountTry(ask_id, answer):
+            await connection.execute(
+                update(table)
+                .where(table.c.id == ask_id, table.c.chat == chat, table.c.answered_at.is_(None))
+                .values(answer=answer, tries=table.c.tries + 1)
+            )
+        case _:
+            assert_never(row)

@@ -1,0 +1,231 @@
+"""The store over SQLAlchemy Core: turns, chats, runs and checks, the same statements on every database.
+
+Law: what a turn changes is written in one transaction, or not at all; every writing transaction takes the write lock at
+its start (`BEGIN IMMEDIATE` on SQLite), so that no update is lost.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Literal, cast
+
+from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from bot.engine import effects, replies
+from bot.engine import session as sessions
+from bot.engine.known import Known, KnownRun, Needs
+from bot.engine.session import Session
+from bot.ports import ChatRow, Opened, Shown, UnfinishedCheck, UnfinishedRun
+from bot.stores import saying, tables
+from sandbox_runner import codec
+from sandbox_runner.protocol import Job, Result
+
+
+class SqlStore:
+    """Implements `Turns`, `Chats`, `Runs` and `Checks`.
+
+    `writer` hands out one connection at a time on SQLite; `key` is the installation's, by which learners are hashed.
+    """
+
+    def __init__(self, reader: AsyncEngine, writer: AsyncEngine, key: bytes, identity: Callable[[], str]) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._key = key
+        self._identity = identity
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        await self._reader.dispose()
+        await self._writer.dispose()
+
+    def hashed(self, learner: str) -> str:
+        """Give the learner's name outside the store: HMAC-SHA-256, 32 hex digits."""
+        return hmac.new(self._key, learner.encode(), hashlib.sha256).hexdigest()[:32]
+
+    # --- chats --------------------------------------------------------------------------------------------------------
+
+    async def enter(self, platform: str, external: str, now: datetime) -> ChatRow:
+        """Give the chat of this account, made with its learner when it is new."""
+        found = select(tables.chats.c.id, tables.chats.c.learner).where(
+            tables.chats.c.platform == platform, tables.chats.c.external == external
+        )
+        async with self._reader.connect() as connection:
+            row = (await connection.execute(found)).one_or_none()
+        if row is None:
+            async with self._writer.begin() as connection:
+                row = (await connection.execute(found)).one_or_none()
+                if row is None:
+                    return await self._make(connection, platform, external, now)
+        return ChatRow(row.id, self.hashed(row.learner))
+
+    async def _make(self, connection: AsyncConnection, platform: str, external: str, now: datetime) -> ChatRow:
+        learner, chat = self._identity(), self._identity()
+        await connection.execute(insert(tables.learners).values(id=learner, made_at=now))
+        await connection.execute(
+            insert(tables.accounts).values(id=self._identity(), learner=learner, platform=platform, external=external)
+        )
+        session = Session(learner=self.hashed(learner))
+        await connection.execute(
+            insert(tables.chats).values(
+                id=chat,
+                learner=learner,
+                platform=platform,
+                external=external,
+                session=sessions.to_json(session),
+                checking=False,
+                revision=0,
+                last_number=0,
+                last_change=0,
+                changed_at=now,
+            )
+        )
+        return ChatRow(chat, session.learner)
+
+    async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
+        """Give every reply said or edited after `change`, as it stands now."""
+        table = tables.replies
+        wanted = select(table).where(table.c.chat == chat, table.c.change > change).order_by(table.c.number)
+        async with self._reader.connect() as connection:
+            rows = (await connection.execute(wanted)).all()
+        return tuple(Shown(row.number, row.change, row.slot or "", replies.from_json(row.blocks)) for row in rows)
+
+    # --- turns --------------------------------------------------------------------------------------------------------
+
+    async def open(self, chat: str, key: str) -> Opened | None:
+        """Give the chat's session; None when the key was taken, or the chat is gone."""
+        wanted = select(tables.chats.c.session, tables.chats.c.revision).where(tables.chats.c.id == chat)
+        async with self._reader.connect() as connection:
+            if key and await _taken(connection, chat, key):
+                return None
+            row = (await connection.execute(wanted)).one_or_none()
+        return None if row is None else Opened(sessions.from_json(row.session), row.revision)
+
+    async def load(self, chat: str, needs: Needs) -> Known:
+        """Load the rows named, of this chat only."""
+        async with self._reader.connect() as connection:
+            ask = await _load_ask(connection, chat, needs.ask) if needs.ask else None
+            run = await _load_run(connection, chat, needs.run) if needs.run else None
+            votes = await _load_votes(connection, ask.item) if needs.votes and ask and ask.kind == "myth" else {}
+        return Known(ask=ask, run=run, votes=votes)
+
+    async def commit(
+        self, chat: str, key: str, revision: int, turn: effects.Turn, now: datetime
+    ) -> tuple[Shown, ...] | None:
+        """Save a turn whole; None, with nothing changed, when the key was taken or the chat changed meanwhile."""
+        async with self._writer.connect() as connection, connection.begin() as transaction:
+            row = await _claim(connection, chat, revision)
+            if row is None or (key and await _taken(connection, chat, key)):
+                await transaction.rollback()
+                return None
+            if key:
+                await connection.execute(insert(tables.events).values(chat=chat, key=key, taken_at=now))
+            shown = await saying.carry_out(connection, chat, row.last_number, row.last_change, turn, now)
+            pending = turn.session.pending
+            await connection.execute(
+                update(tables.chats)
+                .where(tables.chats.c.id == chat)
+                .values(
+                    session=sessions.to_json(turn.session),
+                    checking=pending is not None and not pending.offered,
+                    revision=revision + 1,
+                    last_number=max([row.last_number, *(one.number for one in shown)]),
+                    last_change=max([row.last_change, *(one.change for one in shown)]),
+                    changed_at=now,
+                )
+            )
+            return shown
+
+    # --- runs and checks ----------------------------------------------------------------------------------------------
+
+    async def unfinished(self) -> tuple[UnfinishedRun, ...]:
+        """Give the runs whose end was not told, oldest first."""
+        table = tables.runs
+        wanted = select(table).where(table.c.told.is_(False)).order_by(table.c.submitted_at, table.c.id)
+        async with self._reader.connect() as connection:
+            rows = (await connection.execute(wanted)).all()
+        return tuple(
+            UnfinishedRun(
+                row.chat,
+                codec.decode(Job, json.loads(row.job)),
+                None if row.result is None else codec.decode(Result, json.loads(row.result)),
+            )
+            for row in rows
+        )
+
+    async def finish(self, run: str, result: Result, now: datetime) -> None:
+        """Keep the first result of a run."""
+        table = tables.runs
+        text = json.dumps(codec.encode(result), ensure_ascii=False)
+        async with self._writer.begin() as connection:
+            await connection.execute(
+                update(table).where(table.c.id == run, table.c.result.is_(None)).values(result=text, ended_at=now)
+            )
+
+    async def close_run(self, run: str) -> None:
+        """Mark that the end of a run was told."""
+        async with self._writer.begin() as connection:
+            await connection.execute(update(tables.runs).where(tables.runs.c.id == run).values(told=True))
+
+    async def unchecked(self) -> tuple[UnfinishedCheck, ...]:
+        """Give the checks that a killed process left without an answer."""
+        wanted = select(tables.chats.c.id, tables.chats.c.session).where(tables.chats.c.checking.is_(True))
+        async with self._reader.connect() as connection:
+            rows = (await connection.execute(wanted)).all()
+        found = [(row.id, sessions.from_json(row.session).pending) for row in rows]
+        return tuple(UnfinishedCheck(chat, one.check, one.candidates) for chat, one in found if one is not None)
+
+
+async def _claim(connection: AsyncConnection, chat: str, revision: int) -> Row[Any, Any] | None:
+    wanted = select(tables.chats.c.last_number, tables.chats.c.last_change).where(
+        tables.chats.c.id == chat, tables.chats.c.revision == revision
+    )
+    if connection.dialect.name != "sqlite":
+        wanted = wanted.with_for_update()
+    return (await connection.execute(wanted)).one_or_none()
+
+
+async def _taken(connection: AsyncConnection, chat: str, key: str) -> bool:
+    table = tables.events
+    found = await connection.execute(select(table.c.key).where(table.c.chat == chat, table.c.key == key))
+    return found.first() is not None
+
+
+async def _load_ask(connection: AsyncConnection, chat: str, ask: str) -> effects.Ask | None:
+    table = tables.asks
+    row = (await connection.execute(select(table).where(table.c.id == ask, table.c.chat == chat))).one_or_none()
+    if row is None:
+        return None
+    return effects.Ask(
+        id=row.id,
+        kind=cast("Literal['item', 'card', 'myth']", row.kind),
+        lesson=row.lesson,
+        item=row.item,
+        rev=row.rev,
+        options=tuple(json.loads(row.options)),
+        course_hash=row.course_hash,
+        answer=row.answer,
+        tries=row.tries,
+        closed=row.answered_at is not None,
+    )
+
+
+async def _load_run(connection: AsyncConnection, chat: str, run: str) -> KnownRun | None:
+    table = tables.runs
+    row = (await connection.execute(select(table).where(table.c.id == run, table.c.chat == chat))).one_or_none()
+    if row is None:
+        return None
+    return KnownRun(codec.decode(Job, json.loads(row.job)), row.slot, done=row.result is not None)
+
+
+async def _load_votes(connection: AsyncConnection, item: str) -> dict[str, int]:
+    table = tables.asks
+    counted = (
+        select(table.c.answer, func.count())
+        .where(table.c.item == item, table.c.kind == "myth", table.c.answered_at.is_not(None))
+        .group_by(table.c.answer)
+    )
+    rows = (await connection.execute(counted)).all()
+    return {str(answer): int(count) for answer, count in rows}

@@ -1,0 +1,73 @@
+"""SQLite, the embedded default: one writing connection, WAL, full synchronisation, migrations at start.
+
+Law: readers never write, the writer takes the write lock at BEGIN (plain BEGIN fails at once when it upgrades, and the
+driver's own implicit transactions lose updates).
+"""
+
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, PoolProxiedConnection, create_engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from bot.errors import StoreError
+from bot.stores.sql import SqlStore
+
+READERS = 4
+BUSY_MS = 10_000
+
+
+def migrate(path: Path) -> None:
+    """Bring the database to the newest revision, making it when it is not there.
+
+    Raises:
+        StoreError: when the file cannot be opened or is not a database of ours.
+    """
+    config = Config()
+    config.set_main_option("script_location", str(resources.files("bot.stores") / "migrations"))
+    engine = create_engine(f"sqlite+pysqlite:///{path}")
+    try:
+        with engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_MS}")
+            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+            connection.commit()
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+    except SQLAlchemyError as error:
+        message = f"the database {path} cannot be opened: {error}"
+        raise StoreError(message) from error
+    finally:
+        engine.dispose()
+
+
+def open_store(path: Path, key: bytes, identity: Callable[[], str]) -> SqlStore:
+    """Open the database after `migrate`."""
+    url = f"sqlite+aiosqlite:///{path}"
+    reader = create_async_engine(url, pool_size=READERS, max_overflow=0)
+    writer = create_async_engine(url, pool_size=1, max_overflow=0, pool_timeout=BUSY_MS / 1000)
+    _set_up(reader, "BEGIN")
+    _set_up(writer, "BEGIN IMMEDIATE")
+    return SqlStore(reader, writer, key, identity)
+
+
+def _set_up(engine: AsyncEngine, begin: str) -> None:
+    def connected(connection: DBAPIConnection, entry: ConnectionPoolEntry | PoolProxiedConnection) -> None:
+        del entry
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in (f"busy_timeout={BUSY_MS}", "foreign_keys=ON", "synchronous=FULL", "temp_store=MEMORY"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    def begun(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    event.listen(engine.sync_engine, "connect", connected)
+    event.listen(engine.sync_engine, "begin", begun)
