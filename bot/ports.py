@@ -154,3 +154,7 @@ class Clock(Protocol):
     def now(self) -> datetime:
         """Give the time, in UTC and aware."""
         ...
+
+
+class Store(Turns, Chats, Runs, Checks, Protocol):
+    """All that the shell asks of a database."""

@@ -7,6 +7,7 @@ its start (`BEGIN IMMEDIATE` on SQLite), so that no update is lost.
 import hashlib
 import hmac
 import json
+import logging
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Literal, cast
@@ -18,10 +19,13 @@ from bot.engine import effects, replies
 from bot.engine import session as sessions
 from bot.engine.known import Known, KnownRun, Needs
 from bot.engine.session import Session
+from bot.errors import SessionError
 from bot.ports import ChatRow, Opened, Shown, UnfinishedCheck, UnfinishedRun
 from bot.stores import saying, tables
 from sandbox_runner import codec
 from sandbox_runner.protocol import Job, Result
+
+LOG = logging.getLogger("tasree.store")
 
 
 class SqlStore:
@@ -96,12 +100,21 @@ class SqlStore:
 
     async def open(self, chat: str, key: str) -> Opened | None:
         """Give the chat's session; None when the key was taken, or the chat is gone."""
-        wanted = select(tables.chats.c.session, tables.chats.c.revision).where(tables.chats.c.id == chat)
+        table = tables.chats
+        wanted = select(table.c.session, table.c.learner, table.c.revision).where(table.c.id == chat)
         async with self._reader.connect() as connection:
             if key and await _taken(connection, chat, key):
                 return None
             row = (await connection.execute(wanted)).one_or_none()
-        return None if row is None else Opened(sessions.from_json(row.session), row.revision)
+        return None if row is None else Opened(self._session(row.session, row.learner), row.revision)
+
+    def _session(self, text: str, learner: str) -> Session:
+        try:
+            return sessions.from_json(text)
+        except SessionError as error:
+            # A place is lost, the learner is not: answers, runs and replies stand in tables of their own.
+            LOG.warning("a session was begun anew: %s", error)
+            return Session(learner=self.hashed(learner))
 
     async def load(self, chat: str, needs: Needs) -> Known:
         """Load the rows named, of this chat only."""
@@ -171,10 +184,11 @@ class SqlStore:
 
     async def unchecked(self) -> tuple[UnfinishedCheck, ...]:
         """Give the checks that a killed process left without an answer."""
-        wanted = select(tables.chats.c.id, tables.chats.c.session).where(tables.chats.c.checking.is_(True))
+        table = tables.chats
+        wanted = select(table.c.id, table.c.session, table.c.learner).where(table.c.checking.is_(True))
         async with self._reader.connect() as connection:
             rows = (await connection.execute(wanted)).all()
-        found = [(row.id, sessions.from_json(row.session).pending) for row in rows]
+        found = [(row.id, self._session(row.session, row.learner).pending) for row in rows]
         return tuple(UnfinishedCheck(chat, one.check, one.candidates) for chat, one in found if one is not None)
 
 

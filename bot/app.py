@@ -1,0 +1,256 @@
+"""The shell: event, turn, save, carry out the effects; the only place that awaits between an event and its reply.
+
+Law: one lock a chat, held from the reading of the session to the showing of the replies, and never while a run or a
+check is under way. What is shown or sent was saved before; what was saved and not carried out is taken up at start.
+"""
+
+import asyncio
+import logging
+import secrets
+import string
+from collections.abc import Coroutine
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from bot.engine.effects import CancelRun, CheckCode, RunCode, Say, Turn
+from bot.engine.events import ChatOpened, CodeChecked, Event, RunFinished, RunProgressed
+from bot.engine.known import Dice, Known, needs
+from bot.engine.replies import Paragraph, Reply
+from bot.engine.session import Session
+from bot.engine.turn import take_turn
+from bot.engine.wording import Wording
+from bot.ports import Chat, ChatRow, Checker, Clock, Runner, Shown, Store
+from content.schema import Course
+from sandbox_runner.errors import RunnerError
+from sandbox_runner.protocol import Accepted, Capabilities, Ending, Finished, Job, Note, Progress, Result
+
+LOG = logging.getLogger("tasree.app")
+
+PROGRESS_EVERY = timedelta(seconds=0.4)
+ASK_RUNNER_EVERY_S = 20.0
+TRIES = 5
+_LETTERS = string.ascii_lowercase + string.digits
+
+T = TypeVar("T")
+
+
+class SystemDice:
+    """Chance and identity from the system."""
+
+    def identity(self) -> str:
+        """Give 12 characters of `[a-z0-9]`: 62 bits."""
+        return "".join(secrets.choice(_LETTERS) for _ in range(12))
+
+    def shuffled(self, items: tuple[T, ...]) -> tuple[T, ...]:
+        """Give the items in an order by chance."""
+        mixed = list(items)
+        secrets.SystemRandom().shuffle(mixed)
+        return tuple(mixed)
+
+
+class SystemClock:
+    """The system's time."""
+
+    def now(self) -> datetime:
+        """Give the time in UTC."""
+        return datetime.now(UTC)
+
+
+class App:
+    """One bot: a course, a store, a runner, and the chat in which replies are shown."""
+
+    def __init__(  # noqa: PLR0913 - one argument a port
+        self,
+        *,
+        course: Course,
+        store: Store,
+        runner: Runner,
+        checker: Checker,
+        clock: Clock,
+        dice: Dice,
+        chat: Chat,
+    ) -> None:
+        self.course = course
+        self._store = store
+        self._runner = runner
+        self._checker = checker
+        self._clock = clock
+        self._dice = dice
+        self._chat = chat
+        self._capabilities: Capabilities | None = None
+        self._asked = asyncio.Event()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._turns: set[asyncio.Task[bool]] = set()
+        self._asking: asyncio.Task[None] | None = None
+
+    async def start(self, *, adopt: bool) -> None:
+        """Begin to ask the runner; with `adopt`, take up what a killed process left under way."""
+        self._asking = asyncio.create_task(self._ask_runner())
+        if not adopt:
+            return
+        for run in await self._store.unfinished():
+            if run.result is None:
+                self._spawn(self._follow(run.chat, run.job))
+            else:
+                self._spawn(self._tell(run.chat, run.result))
+        for check in await self._store.unchecked():
+            self._spawn(self._check(check.chat, CheckCode(check.check, check.candidates)))
+
+    async def close(self) -> None:
+        """Stop; runs under way stay unfinished in the store and are taken up at the next start."""
+        tasks = [*self._tasks, *([self._asking] if self._asking else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._turns, return_exceptions=True)
+
+    async def runner_asked(self) -> None:
+        """Wait until the runner answered, or failed to, for the first time."""
+        await self._asked.wait()
+
+    async def idle(self) -> None:
+        """Wait until no run and no check is under way."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    # --- what adapters call -------------------------------------------------------------------------------------------
+
+    async def enter(self, platform: str, external: str) -> ChatRow:
+        """Give the chat of an account; a new one is greeted."""
+        row = await self._store.enter(platform, external, self._clock.now())
+        await self.take(row.id, ChatOpened(), "opened")
+        return row
+
+    async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
+        """Give every reply said or edited after `change`."""
+        return await self._store.since(chat, change)
+
+    async def take(self, chat: str, event: Event, key: str) -> bool:
+        """Answer one event; False when its key was taken before. An empty key is never a duplicate.
+
+        A caller that goes away (a closed tab) does not stop the turn between its saving and its effects.
+
+        Raises:
+            TimeoutError: when other processes changed the chat under every try; nothing was changed.
+        """
+        turn = asyncio.create_task(self._take(chat, event, key))
+        self._turns.add(turn)
+        turn.add_done_callback(self._turns.discard)
+        return await asyncio.shield(turn)
+
+    async def _take(self, chat: str, event: Event, key: str) -> bool:
+        lock = self._locks.setdefault(chat, asyncio.Lock())
+        async with lock:
+            for _ in range(TRIES):
+                opened = await self._store.open(chat, key)
+                if opened is None:
+                    return False
+                known = await self._store.load(chat, needs(opened.session, event))
+                turn = self._turn(opened.session, event, known)
+                shown = await self._store.commit(chat, key, opened.revision, turn, self._clock.now())
+                if shown is None:
+                    continue  # the key was taken, or another process changed the chat: look again
+                for one in shown:
+                    await self._chat.show(chat, one)
+                self._carry_out(chat, turn)
+                return True
+        LOG.error("a turn was given up after %d tries, event %s", TRIES, type(event).__name__)
+        message = "the chat changed under every try"
+        raise TimeoutError(message)
+
+    def reload(self, course: Course) -> None:
+        """Put another course in the place of this one, whole, between two turns."""
+        self.course = course
+
+    # --- one turn -----------------------------------------------------------------------------------------------------
+
+    def _turn(self, session: Session, event: Event, known: Known) -> Turn:
+        seen = Known(ask=known.ask, run=known.run, votes=known.votes, capabilities=self._capabilities)
+        try:
+            return take_turn(session, event, seen, self.course, self._clock.now(), self._dice)
+        except Exception:
+            # A fault of ours must cost the learner nothing: the session stays, and a sentence says so.
+            LOG.exception("a turn failed on %s", type(event).__name__)
+            sorry = Reply((Paragraph(Wording(self.course.phrases).say("turn_failed")),))
+            return Turn(session, (Say(sorry),))
+
+    def _carry_out(self, chat: str, turn: Turn) -> None:
+        for effect in turn.effects:
+            match effect:
+                case CheckCode():
+                    self._spawn(self._check(chat, effect))
+                case RunCode(job, _):
+                    self._spawn(self._follow(chat, job))
+                case CancelRun(run):
+                    self._spawn(self._cancel(run))
+                case _:
+                    pass  # replies and records were written by the commit
+
+    async def _check(self, chat: str, wanted: CheckCode) -> None:
+        checked: CodeChecked = await self._checker.check(wanted.check, wanted.candidates)
+        await self.take(chat, checked, f"check:{wanted.check}")
+
+    async def _cancel(self, run: str) -> None:
+        try:
+            await self._runner.cancel(run)
+        except RunnerError as error:
+            LOG.warning("run %s could not be cancelled: %s", run, error)
+
+    async def _follow(self, chat: str, job: Job) -> None:
+        try:
+            result = await self._to_its_end(chat, job)
+        except RunnerError as error:
+            LOG.warning("run %s has no result: %s", job.id, error)
+            result = Result(job.id, job.kind, Ending.INFRA_ERROR, job.device, notes=(Note("no_runner"),))
+        await self._store.finish(job.id, result, self._clock.now())
+        await self._tell(chat, result)
+
+    async def _to_its_end(self, chat: str, job: Job) -> Result:
+        shown: Accepted | Progress | None = None
+        shown_at = self._clock.now() - PROGRESS_EVERY
+        async for event in self._runner.submit(job):
+            match event:
+                case Finished(result):
+                    return result
+                case Accepted() | Progress():
+                    now = self._clock.now()
+                    if event == shown or (_same_phase(event, shown) and now - shown_at < PROGRESS_EVERY):
+                        continue
+                    shown, shown_at = event, now
+                    await self.take(chat, RunProgressed(job.id, event), "")
+        message = "the runner ended the stream without a result"
+        raise RunnerError(message)
+
+    async def _tell(self, chat: str, result: Result) -> None:
+        await self.take(chat, RunFinished(result.job_id, result), f"run:{result.job_id}")
+        await self._store.close_run(result.job_id)
+
+    async def _ask_runner(self) -> None:
+        wait = 1.0
+        while True:
+            try:
+                self._capabilities = await self._runner.capabilities()
+                wait = ASK_RUNNER_EVERY_S
+            except RunnerError as error:
+                if self._capabilities is not None or not self._asked.is_set():
+                    LOG.warning("no runner answers: %s", error)
+                self._capabilities = None
+                wait = min(wait * 2, ASK_RUNNER_EVERY_S)
+            self._asked.set()
+            await asyncio.sleep(wait)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            LOG.error("work in the background failed", exc_info=task.exception())
+
+
+def _same_phase(new: Accepted | Progress, old: Accepted | Progress | None) -> bool:
+    return isinstance(new, Progress) and isinstance(old, Progress) and new.phase is old.phase

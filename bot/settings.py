@@ -1,0 +1,131 @@
+"""The bot host's environment as frozen settings; the only reader of `os.environ` in this package."""
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from bot.errors import SettingsError
+
+KEY_BYTES = 32
+_PORTS = range(65_536)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where things are and who may reach them.
+
+    `runner` is `embedded`, `unix:PATH` or `tls:HOST:PORT`; `origins` are further origins (`https://host`) from which
+    the page may be used, beside its own.
+    """
+
+    data: Path
+    content: Path
+    web_host: str
+    web_port: int
+    origins: tuple[str, ...]
+    runner: str
+    runner_secret_file: Path | None
+    runner_ca_file: Path | None
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file."""
+        return self.data / "tasree.db"
+
+
+def load(environ: Mapping[str, str]) -> Settings:
+    """Read the environment.
+
+    Raises:
+        SettingsError: with every mistake at once, each naming the variable and its value.
+    """
+    faults: list[str] = []
+    secret_file = environ.get("TASREE_RUNNER_SECRET_FILE", "")
+    ca_file = environ.get("TASREE_RUNNER_CA_FILE", "")
+    settings = Settings(
+        data=Path(environ.get("TASREE_DATA") or _default_data(environ)).expanduser().absolute(),
+        content=Path(environ.get("TASREE_CONTENT") or _default_content()).expanduser().absolute(),
+        web_host=environ.get("TASREE_WEB_HOST") or "127.0.0.1",
+        web_port=_port(environ, faults),
+        origins=_origins(environ, faults),
+        runner=_runner(environ, faults),
+        runner_secret_file=Path(secret_file).expanduser() if secret_file else None,
+        runner_ca_file=Path(ca_file).expanduser() if ca_file else None,
+    )
+    if not (settings.content / "course.yaml").is_file():
+        faults.append(f"TASREE_CONTENT={settings.content}: there is no course.yaml")
+    if settings.runner != "embedded" and settings.runner_secret_file is None:
+        faults.append("TASREE_RUNNER_SECRET_FILE is not set: a remote runner needs its secret in a file")
+    if settings.runner_secret_file is not None and not settings.runner_secret_file.is_file():
+        faults.append(f"TASREE_RUNNER_SECRET_FILE={settings.runner_secret_file}: no such file")
+    if settings.runner_ca_file is not None and not settings.runner_ca_file.is_file():
+        faults.append(f"TASREE_RUNNER_CA_FILE={settings.runner_ca_file}: no such file")
+    if faults:
+        raise SettingsError("\n".join(faults))
+    return settings
+
+
+def installation_key(data: Path) -> bytes:
+    """Give the installation's key, made at the first start, readable by the owner alone.
+
+    Raises:
+        SettingsError: when the folder cannot be written or the key is damaged.
+    """
+    path = data / "key"
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            fresh = path.with_name(f"key.{secrets.token_hex(4)}")
+            fresh.touch(mode=0o600)
+            fresh.write_bytes(secrets.token_bytes(KEY_BYTES))
+            try:
+                path.hardlink_to(fresh)  # of two first starts at once, one wins and both read the winner's
+            except FileExistsError:
+                pass
+            finally:
+                fresh.unlink()
+        key = path.read_bytes()
+    except OSError as error:
+        message = f"TASREE_DATA={data}: {error.strerror or error}"
+        raise SettingsError(message) from error
+    if len(key) != KEY_BYTES:
+        message = f"{path}: {KEY_BYTES} bytes were expected, not {len(key)}"
+        raise SettingsError(message)
+    return key
+
+
+def _default_data(environ: Mapping[str, str]) -> str:
+    base = environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return f"{base}/tasree"
+
+
+def _default_content() -> str:
+    return str(Path(__file__).parent.parent / "content")
+
+
+def _port(environ: Mapping[str, str], faults: list[str]) -> int:
+    text = environ.get("TASREE_WEB_PORT") or "8080"
+    if text.isascii() and text.isdigit() and int(text) in _PORTS:
+        return int(text)
+    faults.append(f"TASREE_WEB_PORT={text}: a port from 0 to 65535 was expected (0 takes a free one)")
+    return 0
+
+
+def _origins(environ: Mapping[str, str], faults: list[str]) -> tuple[str, ...]:
+    found = tuple(part.rstrip("/") for part in environ.get("TASREE_WEB_ORIGINS", "").split(",") if part.strip())
+    for origin in found:
+        parts = urlsplit(origin)
+        if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path or parts.query:
+            faults.append(f"TASREE_WEB_ORIGINS={origin}: an origin such as https://tasree.example was expected")
+    return found
+
+
+def _runner(environ: Mapping[str, str], faults: list[str]) -> str:
+    text = environ.get("TASREE_RUNNER") or "embedded"
+    if text == "embedded" or re.fullmatch(r"unix:/.+|tls:[^:/]+:[0-9]{1,5}", text):
+        return text
+    faults.append(f"TASREE_RUNNER={text}: embedded, unix:/path or tls:host:port was expected")
+    return "embedded"
