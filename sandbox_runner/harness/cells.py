@@ -1,0 +1,187 @@
+"""Splits a learner's source into a set-up and variants, each variant a function over the set-up's globals.
+
+Law: the learner's own line numbers and file name survive every step; what cannot be timed fairly is refused with a
+code and a line (`CellError`), never guessed at. Standard library only; nothing here runs the learner's code.
+
+Cells are written `# %% name`. The first cell is the set-up, each further one a variant. Without cells the last
+statement is timed and all before it is the set-up; `%timeit` and `%%timeit` lines mark what is timed instead.
+"""
+
+import __future__
+
+import ast
+import io
+import re
+import tokenize
+import types
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from . import magics
+from .functions import Variant, assigned, checked, compiled, refuse
+
+MOST_VARIANTS = 8
+LONGEST_NAME = 60
+_MARKER = re.compile(r"#\s?%%(.*)", re.DOTALL)
+_SETUP_NAMES = {"setup", "set-up", "set up", "إعداد", "الإعداد", "اعداد", "تهيئة", "التهيئة"}
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+_FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A source taken apart: imports that lead it, the rest of the set-up, the variants, and (code, line) remarks."""
+
+    filename: str
+    imports: types.CodeType
+    setup: types.CodeType
+    variants: tuple[Variant, ...]
+    flags: int
+    remarks: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Cell:
+    name: str
+    line: int
+    body: list[ast.stmt] = field(default_factory=list)
+    marked: bool = True
+
+
+def plan(source: str, filename: str) -> Plan:
+    """Take `source` apart.
+
+    Raises:
+        SyntaxError: Python cannot read it; the line is the learner's.
+        CellError: it cannot be timed as it is.
+    """
+    source = source.removeprefix("\ufeff")
+    found = magics.take_out(source, filename)
+    tree = found.tree
+    cells = _cells(tree.body, found.text)
+    if found.timed:
+        setup, variants = _with_magics(cells, found.timed)
+    elif len(cells) > 1:
+        setup, variants = cells[0].body, [Variant(cell.name, cell.line, tuple(cell.body)) for cell in cells[1:]]
+    else:
+        setup, variants = _last_statement(cells[0].body if cells else [], source)
+    return _checked(filename, setup, variants)
+
+
+def _checked(filename: str, setup: list[ast.stmt], variants: list[Variant]) -> Plan:
+    if len(variants) > MOST_VARIANTS:
+        refuse("cells_many", variants[MOST_VARIANTS].line, f"at most {MOST_VARIANTS} variants are timed")
+    seen: set[str] = set()
+    for variant in variants:
+        if variant.name in seen:
+            refuse("cell_duplicate", variant.line, f"two variants are named {variant.name!r}")
+        seen.add(variant.name)
+    remarks = [remark for variant in variants for remark in checked(variant)]
+    leading = _leading_imports(setup)
+    imports = compile(ast.Module(setup[:leading], []), filename, "exec", dont_inherit=True)
+    flags = imports.co_flags & _FUTURES
+    rest = compile(ast.Module(setup[leading:], []), filename, "exec", flags=flags, dont_inherit=True)
+    names = [assigned(variant.body) for variant in variants]
+    shared = [
+        tuple(name for name in mine if any(name in other for j, other in enumerate(names) if j != i))
+        for i, mine in enumerate(names)
+    ]
+    full = tuple(Variant(v.name, v.line, v.body, s) for v, s in zip(variants, shared, strict=True))
+    made = Plan(filename, imports, rest, full, flags, tuple(remarks))
+    for variant in full:
+        compiled(variant, filename, flags, {})
+    return made
+
+
+def _cells(body: list[ast.stmt], text: str) -> list[_Cell]:
+    cells = [_Cell("", 1, marked=False)]
+    marks = _markers(text)
+    for statement in body:
+        while marks and marks[0][0] < _first_line(statement):
+            cells.append(_Cell(marks[0][1], marks[0][0]))
+            marks.pop(0)
+        if marks and marks[0][0] <= (statement.end_lineno or statement.lineno):
+            refuse("cell_inside", marks[0][0], "a cell begins in the middle of a statement")
+        cells[-1].body.append(statement)
+    cells += [_Cell(name, line) for line, name in marks]
+    head, *marked = cells
+    bare = all(_is_docstring(statement) for statement in head.body)
+    if marked and (bare or marked[0].name.lower() in _SETUP_NAMES):
+        marked[0].body[:0] = head.body
+    else:
+        marked = cells
+    return _numbered(marked)
+
+
+def _numbered(cells: list[_Cell]) -> list[_Cell]:
+    kept: list[_Cell] = []
+    for i, cell in enumerate(cells):
+        if i and not cell.body:
+            if cell.name:
+                refuse("cell_empty", cell.line, f"the cell {cell.name!r} is empty")
+            continue
+        kept.append(cell if cell.name or not kept else _Cell(str(len(kept)), cell.line, cell.body))
+    return kept
+
+
+def _markers(text: str) -> list[tuple[int, str]]:
+    """Find the cell marks: comments at the very start of a line, outside any string."""
+    marks = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        match = _MARKER.fullmatch(token.string) if token.type == tokenize.COMMENT and token.start[1] == 0 else None
+        if match:
+            name = "".join(c for c in match[1] if c.isprintable()).strip()
+            marks.append((token.start[0], name[:LONGEST_NAME].rstrip()))
+    return marks
+
+
+def _with_magics(cells: list[_Cell], timed: list[magics.Timed]) -> tuple[list[ast.stmt], list[Variant]]:
+    """Let `%timeit` lines be the variants: alone in a cell they bear its name, else their own text names them."""
+    starts = [cell.line for cell in cells] + [1 << 60]
+    setup = list(cells[0].body) if cells else []
+    variants: list[Variant] = []
+    for i, (begin, end) in enumerate(pairwise(starts)):
+        inside = [t for t in timed if (begin <= t.line or i == 0) and t.line < end]
+        if i and inside and (len(inside) > 1 or cells[i].body):
+            refuse("magic_mixed", inside[0].line, "%timeit beside other statements in a variant's cell")
+        if i and not inside:
+            variants.append(Variant(cells[i].name, cells[i].line, tuple(cells[i].body)))
+        for one in inside:
+            setup += one.setup
+            name = cells[i].name if i else _title(one.text)
+            variants.append(Variant(name, one.line, tuple(one.body)))
+    return setup, variants
+
+
+def _last_statement(body: list[ast.stmt], source: str) -> tuple[list[ast.stmt], list[Variant]]:
+    last = body[-1] if body else None
+    if last is None or isinstance(last, _DEFINITIONS) or _is_docstring(last):
+        line = last.lineno if last is not None else None
+        refuse("nothing_to_time", line, "the source ends without anything to be timed")
+    name = _title(ast.get_source_segment(source, last) or "")
+    return body[:-1], [Variant(name, last.lineno, (last,))]
+
+
+def _title(text: str) -> str:
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
+
+
+def _leading_imports(body: list[ast.stmt]) -> int:
+    count = 0
+    while count < len(body) and (isinstance(body[count], ast.Import | ast.ImportFrom) or _is_docstring(body[count])):
+        count += 1
+    return count
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(node.lineno for node in decorators)])
