@@ -6,14 +6,14 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
-# Overridable: `make setup PYTHON=python3.12`.
-PYTHON ?= python3
-LEARNERS_BASE ?= /usr/bin/python3
-# Further arguments of pip for the learners' environment, e.g. an index with a build of torch without CUDA.
-LEARNERS_PIP_ARGS ?=
+# May be given, e.g. `make setup PYTHON=python3.12`:
+#   PYTHON             makes .venv; 3.11 or newer (python3 on PATH)
+#   LEARNERS_BASE      makes .venv-learners; must be readable for every user (/usr/bin/python3)
+#   LEARNERS_PIP_ARGS  further arguments of pip there, e.g. an index with a build of torch without CUDA
+export PYTHON LEARNERS_BASE LEARNERS_PIP_ARGS
+
 # Further arguments of pytest: `make test PYTEST_ARGS='-k engine'`.
 PYTEST_ARGS ?=
-export PYTHON LEARNERS_BASE LEARNERS_PIP_ARGS
 
 BIN := .venv/bin
 RUFF := $(BIN)/ruff

@@ -42,17 +42,22 @@ stamped() {
     [ -f "$1/.stamp-$2" ] && [ "$(<"$1/.stamp-$2")" = "$3" ] && [ -e "$1/bin/python" ]
 }
 
+# wanted PLACE LOCK: what a stamp says. Pip's further arguments are not in it: they choose among builds of one version.
+wanted() {
+    echo "$1 $(sha256sum <"requirements/$2.lock")"
+}
+
 # fill FOLDER PYTHON PLACE LOCK [PIP'S ARGUMENTS]: the stamp is written last, so what was cut short is done again.
 fill() {
-    local folder=$1 python=$2 place=$3 lock=$4 wanted
+    local folder=$1 python=$2 place=$3 lock=$4 stamp
     shift 4
-    wanted="$place $(sha256sum <"requirements/$lock.lock") $*"
-    if ! stamped "$folder" "$lock" "$wanted"; then
+    stamp=$(wanted "$place" "$lock")
+    if ! stamped "$folder" "$lock" "$stamp"; then
         anew "$folder" "$python" "$place"
         echo "setup: installing requirements/$lock.lock into $folder"
         "$folder/bin/python" -m pip install -qq --no-input --disable-pip-version-check \
             --requirement "requirements/$lock.lock" "$@" </dev/null
-        printf '%s' "$wanted" >"$folder/.stamp-$lock"
+        printf '%s' "$stamp" >"$folder/.stamp-$lock"
     fi
 }
 
@@ -65,15 +70,21 @@ link() {
     fi
 }
 
-python=${PYTHON:-python3}
-place=$(describe "$python" PYTHON)
+# seen FOLDER GIVEN DEFAULT: which interpreter to look at. Without a word from the caller an environment keeps the one
+# that it was made with, so that `make run` does not undo `make setup PYTHON=...`.
+seen() {
+    if [ -z "$2" ] && "$1/bin/python" -c '' 2>/dev/null; then echo "$1/bin/python"; else echo "${2:-$3}"; fi
+}
+
+place=$(describe "$(seen .venv "${PYTHON:-}" python3)" PYTHON)
 case $part in
-run) stamped .venv dev "$place $(sha256sum <requirements/dev.lock) " || fill .venv "$python" "$place" app ;;
-test) fill .venv "$python" "$place" dev ;;
+run) stamped .venv dev "$(wanted "$place" dev)" || fill .venv "${PYTHON:-python3}" "$place" app ;;
+test) fill .venv "${PYTHON:-python3}" "$place" dev ;;
 *) fail "run or test was expected, not $part" ;;
 esac
 link "$place"
 
-base=${LEARNERS_BASE:-/usr/bin/python3}
+base=/usr/bin/python3
+place=$(describe "$(seen .venv-learners "${LEARNERS_BASE:-}" "$base")" LEARNERS_BASE)
 read -ra further <<<"${LEARNERS_PIP_ARGS:-}"
-fill .venv-learners "$base" "$(describe "$base" LEARNERS_BASE)" learners "${further[@]}"
+fill .venv-learners "${LEARNERS_BASE:-$base}" "$place" learners "${further[@]}"
