@@ -17,7 +17,7 @@ _PORTS = range(65_536)
 class Settings:
     """Where things are and who may reach them.
 
-    `runner` is `embedded`, `unix:PATH` or `tls:HOST:PORT`; `origins` are further origins (`https://host`) from which
+    `runner` is `embedded`, `unix:/PATH` or `tls://HOST:PORT`; `origins` are further origins (`https://host`) from which
     the page may be used, beside its own.
     """
 
@@ -125,7 +125,7 @@ def _origins(environ: Mapping[str, str], faults: list[str]) -> tuple[str, ...]:
 
 def _runner(environ: Mapping[str, str], faults: list[str]) -> str:
     text = environ.get("TASREE_RUNNER") or "embedded"
-    if text == "embedded" or re.fullmatch(r"unix:/.+|tls:[^:/]+:[0-9]{1,5}", text):
+    if text == "embedded" or re.fullmatch(r"unix:/.+|tls://[^:/]+:[0-9]{1,5}", text):
         return text
-    faults.append(f"TASREE_RUNNER={text}: embedded, unix:/path or tls:host:port was expected")
+    faults.append(f"TASREE_RUNNER={text}: embedded, unix:/path or tls://host:port was expected")
     return "embedded"

@@ -1,0 +1,1 @@
+"""The shell chat of `bot say`; the package root imports nothing."""

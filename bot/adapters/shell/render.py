@@ -1,0 +1,96 @@
+"""A reply as plain text for a terminal or a log: logical order, no direction marks, buttons numbered."""
+
+from typing import assert_never
+
+from bot.engine.replies import (
+    Attachment,
+    Block,
+    Bullets,
+    Choices,
+    Code,
+    CodeBlock,
+    Heading,
+    Link,
+    Number,
+    Paragraph,
+    Picture,
+    Reply,
+    Span,
+    Spans,
+    Steps,
+    Strong,
+    Text,
+    Timings,
+)
+
+_MARKS = {"past": "✓", "now": "…", "ahead": "·"}
+
+
+def plain(reply: Reply) -> str:
+    """Render the whole reply."""
+    number = 0
+    parts: list[str] = []
+    for block in reply.blocks:
+        parts.append(_block(block, number))
+        if isinstance(block, Choices):
+            number += len(block.choices)
+    return "\n\n".join(part for part in parts if part)
+
+
+def spans_text(spans: Spans) -> str:
+    """Render prose with its two marks."""
+    return "".join(_span(span) for span in spans)
+
+
+def _block(block: Block, number: int) -> str:
+    match block:
+        case Heading(spans):
+            return f"# {spans_text(spans)}"
+        case Paragraph(spans):
+            return spans_text(spans)
+        case Bullets(items, numbered):
+            return "\n".join(
+                f"{f'{i}.' if numbered else '-'} {spans_text(item)}" for i, item in enumerate(items, start=1)
+            )
+        case CodeBlock(code, language, title):
+            head = f"{title}\n" if title else ""
+            return f"{head}```{language}\n{code.rstrip()}\n```"
+        case Picture(key, alt, caption):
+            tail = f"\n{spans_text(caption)}" if caption else ""
+            return f"[{key}] {alt}{tail}"
+        case Attachment(name, media, data):
+            return f"[{name}] {media}, {len(data) * 3 // 4} bytes"
+        case Timings():
+            return _timings(block)
+        case Steps(steps):
+            return "\n".join(
+                f"{_MARKS[step.state]} {step.label}{f' {step.done}/{step.total}' if step.total else ''}"
+                for step in steps
+            )
+        case Choices(choices):
+            return "\n".join(f"[{number + i}] {choice.label}" for i, choice in enumerate(choices, start=1))
+        case _:
+            assert_never(block)
+
+
+def _timings(block: Timings) -> str:
+    lines = [f"{row.name}: {row.shown}{f' ({row.first_call})' if row.first_call else ''}" for row in block.rows]
+    lines += [
+        f"{ratio.name} / {ratio.against}: {ratio.shown} {ratio.interval} — {spans_text(ratio.verdict)}"
+        for ratio in block.ratios
+    ]
+    return "\n".join([*lines, spans_text(block.machine)])
+
+
+def _span(span: Span) -> str:
+    match span:
+        case Text(text) | Number(text):
+            return text
+        case Code(text):
+            return f"`{text}`"
+        case Strong(text):
+            return f"**{text}**"
+        case Link(text, url):
+            return f"{text} ({url})"
+        case _:
+            assert_never(span)
