@@ -4,6 +4,7 @@ RunnerError
 ├── WireError        the other end broke the protocol or spoke another version
 ├── AuthError        the secret was refused
 ├── UnavailableError no runner answers at the address
+├── JobRefusedError  the runner does not take such a job: ours to mend, `code` says why
 ├── WallMissingError a wall that matters is missing and was not accepted by name
 └── SetupError       the learners' interpreter or a program is not there
 """
@@ -23,6 +24,14 @@ class AuthError(RunnerError):
 
 class UnavailableError(RunnerError):
     """No runner answers at the address."""
+
+
+class JobRefusedError(RunnerError):
+    """The runner does not take a job: it is malformed, its id is another's, or its kind or device is not offered."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code = code
 
 
 class WallMissingError(RunnerError):

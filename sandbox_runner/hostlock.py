@@ -1,0 +1,68 @@
+"""One measurement at a time on a host, and nothing of ours beside it, across processes.
+
+Law: a measurement waits for what runs, and what comes later waits for the measurement. The lock is the kernel's
+(`flock`), so it is gone when its process is, however that ended.
+"""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from sandbox_runner.errors import SetupError
+
+POLL_S = 0.02
+
+
+class HostLock:
+    """A lock on two files: `PATH` is held while a job runs, `PATH.gate` only while it waits for that.
+
+    The gate keeps order: while a measurement waits for the room to empty, later comers wait at the gate.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @asynccontextmanager
+    async def held(self, *, alone: bool) -> AsyncIterator[None]:
+        """Hold the lock, alone or beside others that need not be alone. Cancelling the wait leaves no lock.
+
+        Raises:
+            SetupError: the files cannot be opened.
+        """
+        gate = self._open(self._path.with_name(self._path.name + ".gate"))
+        try:
+            room = self._open(self._path)
+        except SetupError:
+            os.close(gate)
+            raise
+        try:
+            await _take(gate, fcntl.LOCK_EX)
+            await _take(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+            fcntl.flock(gate, fcntl.LOCK_UN)
+            yield
+        finally:
+            for held in (room, gate):
+                # Unlocked by name: closing would not do while a forked child still holds a copy.
+                with suppress(OSError):
+                    fcntl.flock(held, fcntl.LOCK_UN)
+                os.close(held)
+
+    def _open(self, path: Path) -> int:
+        try:
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError as fault:
+            message = f"the measuring lock {path} cannot be opened: {fault.strerror}"
+            raise SetupError(message) from None
+
+
+async def _take(descriptor: int, mode: int) -> None:
+    while True:
+        try:
+            fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
+        except BlockingIOError:
+            await asyncio.sleep(POLL_S)
+        else:
+            return

@@ -1,0 +1,118 @@
+"""Who is next: a bounded queue that goes round the learners, and how long the wait will be; pure.
+
+Law: learners take turns, however many jobs one of them has sent, and a job that must run alone is never overtaken
+by ones that need not (else a stream of short runs would starve every measurement).
+"""
+
+import heapq
+from collections import OrderedDict, deque
+from dataclasses import dataclass, field
+from statistics import median
+
+from sandbox_runner.protocol import JobKind
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A job in the queue. `alone`: nothing may run beside it."""
+
+    job_id: str
+    learner: str
+    kind: JobKind
+    alone: bool
+
+
+class FairQueue:
+    """Round-robin by learner: each turn takes the oldest job of the learner whose turn it is."""
+
+    def __init__(self) -> None:
+        self._by_learner: OrderedDict[str, deque[Waiting]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return sum(len(jobs) for jobs in self._by_learner.values())
+
+    def add(self, waiting: Waiting) -> None:
+        """Put a job behind its learner's others; a new learner's turn comes after everyone's."""
+        self._by_learner.setdefault(waiting.learner, deque()).append(waiting)
+
+    def held_by(self, learner: str) -> int:
+        """Count the jobs that a learner has waiting."""
+        return len(self._by_learner.get(learner, ()))
+
+    def head(self) -> Waiting | None:
+        """Say which job is next, leaving it there."""
+        for jobs in self._by_learner.values():
+            return jobs[0]
+        return None
+
+    def pop(self) -> Waiting:
+        """Take the next job out; its learner's turn comes again after everyone else's.
+
+        Raises:
+            IndexError: the queue is empty.
+        """
+        if not self._by_learner:
+            message = "the queue is empty"
+            raise IndexError(message)
+        learner, jobs = next(iter(self._by_learner.items()))
+        waiting = jobs.popleft()
+        if jobs:
+            self._by_learner.move_to_end(learner)
+        else:
+            del self._by_learner[learner]
+        return waiting
+
+    def remove(self, job_id: str) -> bool:
+        """Take a job out wherever it stands; say whether it was there."""
+        for learner, jobs in self._by_learner.items():
+            for waiting in jobs:
+                if waiting.job_id == job_id:
+                    jobs.remove(waiting)
+                    if not jobs:
+                        del self._by_learner[learner]
+                    return True
+        return False
+
+    def order(self) -> list[Waiting]:
+        """List the jobs as they will be taken if nothing else comes."""
+        rounds = [list(jobs) for jobs in self._by_learner.values()]
+        longest = max((len(jobs) for jobs in rounds), default=0)
+        return [jobs[turn] for turn in range(longest) for jobs in rounds if turn < len(jobs)]
+
+
+@dataclass(slots=True)
+class Durations:
+    """How long recent jobs of each kind took, in seconds: the median of the last 32."""
+
+    recent: dict[JobKind, deque[float]] = field(default_factory=dict)
+    first_guess_s: float = 3.0
+
+    def add(self, kind: JobKind, seconds: float) -> None:
+        """Remember one job's time."""
+        self.recent.setdefault(kind, deque(maxlen=32)).append(seconds)
+
+    def expect(self, kind: JobKind) -> float:
+        """Guess the time of the next job of this kind."""
+        known = self.recent.get(kind)
+        return median(known) if known else self.first_guess_s
+
+
+def expected_waits(running: list[tuple[float, bool]], ahead: list[tuple[float, bool]], slots: int) -> list[float]:
+    """Expect when each waiting job starts, in seconds from now, in the queue's order.
+
+    `running` holds the seconds left of each running job, `ahead` the seconds that each waiting one will take; the
+    flag says that it runs alone.
+    """
+    ends = [max(left, 0.0) for left, _ in running]
+    heapq.heapify(ends)
+    now = 0.0
+    only = any(alone for _, alone in running)
+    waits: list[float] = []
+    for seconds, alone in ahead:
+        while ends and (only or alone or len(ends) >= slots):
+            now = max(now, heapq.heappop(ends))
+            only = only and bool(ends)
+        waits.append(now)
+        heapq.heappush(ends, now + seconds)
+        only = alone
+    return waits

@@ -1,0 +1,235 @@
+"""A runner's life: prove the walls, listen, and stop in order when told to.
+
+Law: the first signal lets what runs end and starts nothing more; the second, or the end of the process that started
+us, ends everything at once.
+"""
+
+import asyncio
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sandbox_runner.daemon import Daemon
+from sandbox_runner.dispatch import Dispatcher, Rules, Worker
+from sandbox_runner.errors import SetupError, WallMissingError
+from sandbox_runner.hostlock import HostLock
+from sandbox_runner.journal import Journal
+from sandbox_runner.listening import BACKLOG, server_tls, unix_socket
+from sandbox_runner.protocol import Capabilities, Wall
+from sandbox_runner.settings import Settings, host_and_port, read_secret
+
+LIFELINE_S = 8.0
+"""When the process that started us is gone, so long is given to clearing away before the kernel ends us."""
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A worker with what it can do, and how to clear it away."""
+
+    worker: Worker
+    capabilities: Capabilities
+    close: Callable[[], Awaitable[None]]
+
+
+Assemble = Callable[[Settings, int], Awaitable[Assembled]]
+"""Makes the worker for so many slots; probes the walls."""
+
+
+class Stopper:
+    """Whether to stop, and how: in order, or at once."""
+
+    def __init__(self) -> None:
+        self.draining = asyncio.Event()
+        self.now = asyncio.Event()
+        self.orphaned = False
+
+    def signalled(self) -> None:
+        """Stop in order; asked again, at once."""
+        (self.now if self.draining.is_set() else self.draining).set()
+
+    def parent_gone(self) -> None:
+        """Stop at once: whoever started us is gone."""
+        self.orphaned = True
+        self.draining.set()
+        self.now.set()
+
+
+async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeline: int | None = None) -> None:
+    """Serve until told to stop.
+
+    `lifeline` is a descriptor from which the secret's line is read; its end means that whoever started us is gone.
+
+    Raises:
+        SetupError: a setting, a file or the address cannot be used.
+        WallMissingError: a wall that matters is missing and was not accepted by name; the message says how to mend it.
+    """
+    stopper = Stopper()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopper.signalled)
+    secret = _secret(settings, lifeline)
+    if lifeline is not None:
+        _die_with_parent(lifeline, stopper, loop)
+    slots = settings.slots or default_slots()
+    assembled = await assemble(settings, slots)
+    try:
+        missing = demand_walls(assembled.capabilities.walls, settings.accept_missing)
+        for name in missing:
+            journal.note("wall_missing", wall=name)
+        rules = Rules(slots, settings.queue, settings.a_learner, settings.source_bytes, settings.keep_s)
+        dispatcher = Dispatcher(
+            assembled.worker,
+            replace(assembled.capabilities, accepted_missing=missing, slots=slots),
+            rules,
+            lock=HostLock(settings.lock),
+            clock=loop.time,
+            journal=journal,
+        )
+        await _listen(settings, dispatcher, Daemon(dispatcher, secret, journal), stopper, journal)
+    finally:
+        await assembled.close()
+        if stopper.orphaned and settings.socket is not None:
+            with suppress(OSError):
+                settings.socket.parent.rmdir()  # the private folder of a parent that can do it no more
+
+
+async def _listen(
+    settings: Settings, dispatcher: Dispatcher, daemon: Daemon, stopper: Stopper, journal: Journal
+) -> None:
+    async with AsyncExitStack() as stack:
+        if settings.socket is not None:
+            listener = stack.enter_context(unix_socket(settings.socket))
+            server = await asyncio.start_unix_server(daemon.connected, sock=listener, backlog=BACKLOG)
+            address = f"unix:{settings.socket}"
+        else:
+            server = await _listen_tcp(settings, daemon)
+            host, port = server.sockets[0].getsockname()[:2]
+            address = f"tls://{host}:{port}"
+        journal.note("serving", address=address, slots=dispatcher.capabilities.slots)
+        await stopper.draining.wait()
+        server.close()
+        journal.note("stopping", at_once=stopper.now.is_set(), **dispatcher.counts())
+        await _drain(dispatcher, stopper, settings.drain_s)
+        await daemon.close()
+        journal.note("stopped")
+
+
+async def _listen_tcp(settings: Settings, daemon: Daemon) -> asyncio.Server:
+    if settings.tls_cert is None or settings.tls_key is None:
+        message = "a runner that is not on a Unix socket needs TLS: give --tls-cert and --tls-key"
+        raise SetupError(message)
+    tls = server_tls(settings.tls_cert, settings.tls_key)
+    host, port = host_and_port(settings.listen)
+    try:
+        return await asyncio.start_server(
+            daemon.connected, host, port, ssl=tls, backlog=BACKLOG, ssl_handshake_timeout=5.0, ssl_shutdown_timeout=2.0
+        )
+    except OSError as fault:
+        message = f"cannot listen on {settings.listen}: {fault.strerror or fault}"
+        raise SetupError(message) from None
+
+
+async def _drain(dispatcher: Dispatcher, stopper: Stopper, drain_s: float) -> None:
+    draining = asyncio.create_task(dispatcher.stop(drain_s))
+    hurry = asyncio.create_task(stopper.now.wait())
+    await asyncio.wait({draining, hurry}, return_when=asyncio.FIRST_COMPLETED)
+    hurry.cancel()
+    if not draining.done():
+        draining.cancel()
+        await asyncio.gather(draining, return_exceptions=True)
+        await dispatcher.stop(0.0)
+
+
+def demand_walls(walls: tuple[Wall, ...], accepted: tuple[str, ...]) -> tuple[str, ...]:
+    """Give the names of the walls that matter, are missing and were accepted by name.
+
+    Raises:
+        WallMissingError: others are missing too, or a name that was accepted is no wall's; the message is for people.
+    """
+    unknown = sorted(set(accepted) - {wall.name for wall in walls})
+    if unknown:
+        message = f"--accept-missing {unknown[0]}: no wall has this name; there are {', '.join(w.name for w in walls)}"
+        raise WallMissingError(message)
+    missing = [wall for wall in walls if wall.matters and not wall.stands]
+    bare = [wall for wall in missing if wall.name not in accepted]
+    if bare:
+        lines = ["walls that matter are missing:"]
+        for wall in bare:
+            lines.append(f"  {wall.name}: {wall.detail}")
+            lines += [f"    {line}" for line in wall.mend.splitlines()]
+        lines.append("Mend them, or accept each by name: --accept-missing NAME (every result will say so).")
+        raise WallMissingError("\n".join(lines))
+    return tuple(wall.name for wall in missing)
+
+
+def default_slots() -> int:
+    """Leave one core to the host and the daemon; jobs of a 16-core host rarely gain from more than 15 beside them."""
+    return max(1, min(len(os.sched_getaffinity(0)) - 1, 15))
+
+
+def stderr_journal() -> Journal:
+    """Make the journal of a process: to stderr, with the clock of the host and chance of its own."""
+    return Journal(sys.stderr, lambda: datetime.now(UTC), os.urandom(16))
+
+
+def _secret(settings: Settings, lifeline: int | None) -> str:
+    if lifeline is not None:
+        return _line_of(lifeline)
+    if settings.secret_file is not None:
+        return read_secret(settings.secret_file)
+    if settings.secret:
+        return settings.secret
+    message = (
+        "no secret: set TASREE_RUNNER_SECRET_FILE or give --secret-file. To make one:\n"
+        "  (umask 077; python3 -c 'import secrets; print(secrets.token_urlsafe(32))' > runner.secret)"
+    )
+    raise SetupError(message)
+
+
+def _line_of(descriptor: int) -> str:
+    """Read the secret's line; what follows is only the end."""
+    text = b""
+    while not text.endswith(b"\n") and len(text) <= 4096:  # noqa: PLR2004 - far more than a secret
+        byte = os.read(descriptor, 1)
+        if not byte:
+            message = f"descriptor {descriptor} ended before it gave a secret"
+            raise SetupError(message)
+        text += byte
+    os.set_inheritable(descriptor, False)  # noqa: FBT003 - the standard library's own form
+    return text.decode().strip()
+
+
+def _die_with_parent(lifeline: int, stopper: Stopper, loop: asyncio.AbstractEventLoop) -> None:
+    """End with whoever started us, even when that is killed.
+
+    The kernel sends SIGTERM at the parent's death. The lifeline covers a parent that was gone before that was set,
+    and a thread of its own covers a loop that hangs.
+    """
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+    def watch() -> None:
+        with suppress(OSError):
+            while os.read(lifeline, 4096):
+                pass
+        with suppress(RuntimeError):  # the loop is closed: we are ending anyway
+            loop.call_soon_threadsafe(stopper.parent_gone)
+        time.sleep(LIFELINE_S)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, name="lifeline", daemon=True).start()
+
+
+def socket_or_listen(socket: Path | None, listen: str) -> None:
+    """Check that one address was given. Raises SetupError."""
+    if (socket is None) == (not listen):
+        message = "give one address: --socket PATH or --listen HOST:PORT"
+        raise SetupError(message)
