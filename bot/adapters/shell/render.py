@@ -1,5 +1,6 @@
 """A reply as plain text for a terminal or a log: logical order, no direction marks, buttons numbered."""
 
+import json
 from typing import assert_never
 
 from bot.engine.replies import (
@@ -21,7 +22,9 @@ from bot.engine.replies import (
     Strong,
     Text,
     Timings,
+    to_json,
 )
+from bot.ports import Shown
 
 _MARKS = {"past": "✓", "now": "…", "ahead": "·"}
 
@@ -94,3 +97,18 @@ def _span(span: Span) -> str:
             return f"{text} ({url})"
         case _:
             assert_never(span)
+
+
+def as_text(said: str, shown: tuple[Shown, ...]) -> str:
+    """Render what was said and the replies to it, divided by lines."""
+    rule = "─" * 40
+    parts = [f"» {said}"] if said else []
+    return f"\n{rule}\n".join([*parts, *(plain(one.reply) for one in shown)]) + "\n"
+
+
+def as_json(said: str, shown: tuple[Shown, ...]) -> str:
+    """Give one JSON document: what was said, and each reply's number, slot and neutral blocks."""
+    answers = [
+        {"number": one.number, "slot": one.slot, "blocks": json.loads(to_json(one.reply))["blocks"]} for one in shown
+    ]
+    return json.dumps({"said": said, "replies": answers}, ensure_ascii=False)

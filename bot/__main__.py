@@ -1,0 +1,103 @@
+"""The bot's commands: `python -m bot web | say | check | preview`."""
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+
+from bot import hosting, settings
+from bot.adapters.shell import parse as shell_parse
+from bot.adapters.shell import render as shell_render
+from bot.adapters.shell import serve as shell
+from bot.adapters.web.serve import WebChat
+from bot.app import App
+from bot.errors import BotError
+from content import loader
+from content.faults import CourseError
+
+LOG = logging.getLogger("tasree")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; 0 when it did its work, 1 when something was wrong and is said, 2 for wrong usage."""
+    chosen = _parser().parse_args(argv)
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    try:
+        found = settings.load(os.environ)
+        match chosen.command:
+            case "web":
+                return asyncio.run(_web(found))
+            case "say":
+                return asyncio.run(_say(found, chosen))
+            case other:
+                message = f"no such command: {other}"
+                raise ValueError(message)
+    except CourseError as error:
+        for fault in error.faults:
+            print(fault, file=sys.stderr)
+        return 1
+    except (BotError, shell_parse.NoSuchButtonError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bot", description="Tasree: a tutor in chat.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("web", help="serve the web chat, with a runner of its own unless TASREE_RUNNER names one")
+    say = commands.add_parser("say", help="say something to the bot without a platform, and print its replies")
+    say.add_argument("--as", dest="learner", required=True, metavar="LEARNER", help="who speaks; any name")
+    say.add_argument("--json", action="store_true", help="print the neutral blocks, one JSON document an argument")
+    say.add_argument("--no-runner", action="store_true", help="start no runner: nothing can be run or timed")
+    say.add_argument("texts", nargs="*", metavar="TEXT", help="a text, @FILE to upload, [2] or [label] to press")
+    return parser
+
+
+async def _web(found: settings.Settings) -> int:
+    with hosting.only_one(found.data):
+        key = settings.installation_key(found.data)
+        chat = WebChat()
+        course = loader.load_course(found.content)
+        async with hosting.open_app(found, os.environ, course, chat, adopt=True, with_runner=True) as app:
+            loop = asyncio.get_running_loop()
+            stop = asyncio.Event()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, stop.set)
+            loop.add_signal_handler(signal.SIGHUP, _reload, app, found.content)
+            async with chat.serving(
+                app, host=found.web_host, port=found.web_port, key=key, origins=found.origins
+            ) as address:
+                print(f"Tasree: {address}", flush=True)
+                await stop.wait()
+    return 0
+
+
+def _reload(app: App, content: Path) -> None:
+    try:
+        app.reload(loader.load_course(content))
+        LOG.info("the course was read anew: %s", app.course.hash[:12])
+    except CourseError as error:
+        for fault in error.faults:
+            LOG.warning("%s", fault)
+        LOG.warning("the course was not changed: it has %d fault(s)", len(error.faults))
+
+
+async def _say(found: settings.Settings, chosen: argparse.Namespace) -> int:
+    course = loader.load_course(found.content)
+    runs = not chosen.no_runner
+    chat = shell.ShellChat()
+    async with hosting.open_app(found, os.environ, course, chat, adopt=False, with_runner=runs) as app:
+        await app.runner_asked()
+        async for said, shown in shell.say(app, chosen.learner, chosen.texts, lambda name: Path(name).read_bytes()):
+            print(shell_render.as_json(said, shown) if chosen.json else shell_render.as_text(said, shown), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""Puts one bot together from the settings: course, store, runner, checker, chat; and takes it apart again.
+
+Law: nothing listens and nothing is adopted before the course loaded whole and the store is at its newest revision.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from bot import codecheck
+from bot.app import App, SystemClock, SystemDice
+from bot.engine.events import CodeChecked
+from bot.errors import SettingsError
+from bot.ports import Chat, Runner
+from bot.settings import Settings, installation_key
+from bot.stores import sqlite
+from content.schema import Course
+from sandbox_runner.client import EmbeddedRunner, RunnerClient
+from sandbox_runner.errors import RunnerError, UnavailableError
+from sandbox_runner.protocol import Capabilities, Event, Job
+
+LOG = logging.getLogger("tasree.hosting")
+
+
+class ChildChecker:
+    """Parses code in the limited child of `codecheck.py`."""
+
+    async def check(self, check: str, candidates: Sequence[str]) -> CodeChecked:
+        """Parse the candidates."""
+        verdict = await codecheck.check(candidates)
+        return CodeChecked(check, verdict.index, verdict.trouble)
+
+
+class NoRunner:
+    """Stands where no runner is wanted: every job is refused at once."""
+
+    async def capabilities(self) -> Capabilities:
+        """Say that there is none."""
+        message = "this bot was started without a runner"
+        raise UnavailableError(message)
+
+    async def submit(self, job: Job) -> AsyncIterator[Event]:
+        """Refuse."""
+        LOG.info("job %s is refused: there is no runner", job.id)
+        await self.capabilities()
+        for never in ():
+            yield never
+
+    async def cancel(self, job_id: str) -> None:
+        """Nothing runs here."""
+
+
+class OwnRunner:
+    """The embedded runner, begun in the background: the bot answers while the runner proves its walls."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._embedded: EmbeddedRunner | None = None
+        self._starting: asyncio.Task[RunnerClient] | None = None
+
+    async def capabilities(self) -> Capabilities:
+        """Wait for the start, then ask."""
+        return await (await self._client()).capabilities()
+
+    async def submit(self, job: Job) -> AsyncGenerator[Event, None]:
+        """Wait for the start, then follow the job."""
+        async with contextlib.aclosing((await self._client()).submit(job)) as events:
+            async for event in events:
+                yield event
+
+    async def cancel(self, job_id: str) -> None:
+        """Stop a job."""
+        await (await self._client()).cancel(job_id)
+
+    async def close(self) -> None:
+        """End the runner and its jobs."""
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.gather(self._starting, return_exceptions=True)
+        if self._embedded is not None:
+            await self._embedded.close()
+
+    async def _client(self) -> RunnerClient:
+        if self._starting is None or (self._starting.done() and self._starting.exception() is not None):
+            self._embedded = EmbeddedRunner(self._environment)
+            self._starting = asyncio.create_task(self._embedded.start())
+        return await asyncio.shield(self._starting)
+
+
+@contextmanager
+def only_one(data: Path) -> Iterator[None]:
+    """Hold the folder for one serving bot: two would take up the same unfinished runs.
+
+    Raises:
+        SettingsError: when another bot serves from this folder.
+    """
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (data / "serving.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            message = f"TASREE_DATA={data}: another bot is serving from this folder; stop it, or give this one its own"
+            raise SettingsError(message) from None
+        yield
+
+
+@asynccontextmanager
+async def open_app(  # noqa: PLR0913 - what differs between the commands
+    settings: Settings, environment: Mapping[str, str], course: Course, chat: Chat, *, adopt: bool, with_runner: bool
+) -> AsyncIterator[App]:
+    """Open the store, begin the runner, and give the app; everything is closed at the end.
+
+    Raises:
+        SettingsError, StoreError: naming what is wrong.
+    """
+    key = installation_key(settings.data)
+    await asyncio.to_thread(sqlite.migrate, settings.database)
+    settings.database.chmod(0o600)
+    dice = SystemDice()
+    async with contextlib.AsyncExitStack() as stack:
+        store = sqlite.open_store(settings.database, key, dice.identity)
+        stack.push_async_callback(store.close)
+        runner = _runner(settings, environment, stack) if with_runner else NoRunner()
+        app = App(
+            course=course,
+            store=store,
+            runner=runner,
+            checker=ChildChecker(),
+            clock=SystemClock(),
+            dice=dice,
+            chat=chat,
+        )
+        stack.push_async_callback(app.close)
+        await app.start(adopt=adopt)
+        yield app
+
+
+def _runner(settings: Settings, environment: Mapping[str, str], stack: contextlib.AsyncExitStack) -> Runner:
+    if settings.runner == "embedded":
+        own = OwnRunner(environment)
+        stack.push_async_callback(own.close)
+        return own
+    if settings.runner_secret_file is None:
+        message = "TASREE_RUNNER_SECRET_FILE is not set"
+        raise SettingsError(message)
+    try:
+        secret = settings.runner_secret_file.read_text(encoding="utf-8").strip()
+        client = RunnerClient(settings.runner, secret, authority=settings.runner_ca_file)
+    except (OSError, UnicodeDecodeError, RunnerError) as error:
+        message = f"TASREE_RUNNER={settings.runner}: {error}"
+        raise SettingsError(message) from error
+    stack.push_async_callback(client.close)
+    return client

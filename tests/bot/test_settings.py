@@ -1,0 +1,66 @@
+"""The bot host's environment: every mistake at once, a key made once."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from bot.errors import SettingsError
+from bot.settings import installation_key, load
+
+
+def test_an_empty_environment_gives_the_embedded_defaults(tmp_path: Path) -> None:
+    found = load({"XDG_DATA_HOME": str(tmp_path)})
+    assert (found.runner, found.web_host, found.web_port, found.origins) == ("embedded", "127.0.0.1", 8080, ())
+    assert found.database == tmp_path / "tasree" / "tasree.db"
+    assert (found.content / "course.yaml").is_file()
+
+
+def test_every_mistake_is_named_at_once(tmp_path: Path) -> None:
+    environment = {
+        "TASREE_CONTENT": str(tmp_path),
+        "TASREE_WEB_PORT": "٨٠٨٠",
+        "TASREE_WEB_ORIGINS": "https://good.example, tasree.example",
+        "TASREE_RUNNER": "http://somewhere",
+        "TASREE_RUNNER_SECRET_FILE": str(tmp_path / "none"),
+    }
+    with pytest.raises(SettingsError) as caught:
+        load(environment)
+    said = str(caught.value)
+    for part in ("course.yaml", "٨٠٨٠", "tasree.example", "http://somewhere", "none"):
+        assert part in said
+    assert "good.example" not in said
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "8080.0", "port", "1e3"])
+def test_a_port_that_is_none_is_refused(port: str) -> None:
+    with pytest.raises(SettingsError, match="TASREE_WEB_PORT"):
+        load({"TASREE_WEB_PORT": port})
+
+
+def test_a_remote_runner_needs_its_secret() -> None:
+    with pytest.raises(SettingsError, match="TASREE_RUNNER_SECRET_FILE is not set"):
+        load({"TASREE_RUNNER": "tls://gpu.example:7100"})
+
+
+def test_the_key_is_made_once_for_the_owner_alone(tmp_path: Path) -> None:
+    data = tmp_path / "deep" / "data"
+    key = installation_key(data)
+    assert installation_key(data) == key
+    assert len(key) == 32
+    assert stat.S_IMODE((data / "key").stat().st_mode) == 0o600
+    assert stat.S_IMODE(data.stat().st_mode) == 0o700
+    assert [path.name for path in data.iterdir()] == ["key"]
+
+
+def test_a_damaged_key_is_refused_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(b"short")
+    with pytest.raises(SettingsError, match="32 bytes"):
+        installation_key(tmp_path)
+    assert (tmp_path / "key").read_bytes() == b"short"
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingsError, match="file"):
+        installation_key(tmp_path / "file")
