@@ -21,6 +21,7 @@ from . import magics
 from .functions import Variant, assigned, checked, compiled, refuse
 
 MOST_VARIANTS = 8
+MOST_SHARED = 8
 LONGEST_NAME = 60
 _MARKER = re.compile(r"#\s?%%(.*)", re.DOTALL)
 _SETUP_NAMES = {"setup", "set-up", "set up", "إعداد", "الإعداد", "اعداد", "تهيئة", "التهيئة"}
@@ -83,7 +84,7 @@ def _checked(filename: str, setup: list[ast.stmt], variants: list[Variant]) -> P
     rest = compile(ast.Module(setup[leading:], []), filename, "exec", flags=flags, dont_inherit=True)
     names = [assigned(variant.body) for variant in variants]
     shared = [
-        tuple(name for name in mine if any(name in other for j, other in enumerate(names) if j != i))
+        tuple(name for name in mine if any(name in other for j, other in enumerate(names) if j != i))[:MOST_SHARED]
         for i, mine in enumerate(names)
     ]
     full = tuple(Variant(v.name, v.line, v.body, s) for v, s in zip(variants, shared, strict=True))

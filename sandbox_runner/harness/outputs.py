@@ -8,7 +8,7 @@ import struct
 import sys
 from typing import Any
 
-MOST_BYTES = 16 << 20
+MOST_ELEMENTS = 1 << 19
 DTYPES = frozenset(
     {
         *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -25,8 +25,8 @@ Piece = tuple[str, tuple[int, ...], bytes]
 """A dtype (or `text`, `int`, `none`, `other:TYPE`), a shape, and the bytes."""
 
 
-def piece(value: object, share: float, most: int) -> Piece:
-    """Encode one value; of an array over `most` bytes every s-th element from a start that `share` (0 to 1) picks."""
+def piece(value: object, share: float) -> Piece:
+    """Encode one value; of an array over `MOST_ELEMENTS` every s-th from a start that `share` (0 to 1) picks."""
     kind = type(value)
     if value is None:
         return "none", (), b""
@@ -36,13 +36,13 @@ def piece(value: object, share: float, most: int) -> Piece:
         return _scalar(value)
     numpy, torch = _modules.get("numpy"), _modules.get("torch")
     if torch is not None and kind in {torch.Tensor, torch.nn.Parameter}:
-        return _tensor(value, torch, share, most) or _other(kind)
+        return _tensor(value, torch, share) or _other(kind)
     if numpy is not None and kind is numpy.ndarray:
-        return _array(value, share, most) or _other(kind)
+        return _array(value, share) or _other(kind)
     if numpy is not None and isinstance(value, numpy.generic) and kind.__module__ == "numpy":
-        return _array(numpy.asarray(value), share, most) or _other(kind)
+        return _array(numpy.asarray(value), share) or _other(kind)
     if kind in {list, tuple}:
-        return _sequence(value, share, most) or _other(kind)
+        return _sequence(value, share) or _other(kind)
     return _other(kind)
 
 
@@ -65,13 +65,13 @@ def _scalar(value: Any) -> Piece:  # noqa: ANN401 - one of the four number types
             return "complex128", (), _pack("<dd", value.real, value.imag)
 
 
-def _sequence(value: Any, share: float, most: int) -> Piece | None:  # noqa: ANN401 - a list or tuple
+def _sequence(value: Any, share: float) -> Piece | None:  # noqa: ANN401 - a list or tuple
     flat = list(value)
     if not flat or {type(item) for item in flat} <= {bool, int, float}:
         whole = all(type(item) is not float for item in flat)
         if whole and not all(-(1 << 63) <= item < 1 << 63 for item in flat):
             return None
-        step, start = _stride(len(flat) * 8, share, most)
+        step, start = _stride(len(flat), share)
         taken = flat[start::step]
         return ("int64" if whole else "float64"), (len(flat),), _pack(f"<{len(taken)}{'q' if whole else 'd'}", *taken)
     numpy = _modules.get("numpy")
@@ -80,32 +80,32 @@ def _sequence(value: Any, share: float, most: int) -> Piece | None:  # noqa: ANN
             made = numpy.array(flat)
         except ValueError:
             return None
-        return _array(made, share, most)
+        return _array(made, share)
     return None
 
 
-def _array(value: Any, share: float, most: int) -> Piece | None:  # noqa: ANN401 - a numpy array, numpy may be absent
+def _array(value: Any, share: float) -> Piece | None:  # noqa: ANN401 - a numpy array, numpy may be absent
     name = value.dtype.name
     if name not in DTYPES or value.dtype.fields is not None:
         return None
     flat = value.reshape(-1)
-    step, start = _stride(flat.nbytes, share, most)
+    step, start = _stride(flat.size, share)
     taken = flat[start::step].astype(value.dtype.newbyteorder("<"), copy=False)
     return name, tuple(value.shape), taken.tobytes()
 
 
-def _tensor(value: Any, torch: Any, share: float, most: int) -> Piece | None:  # noqa: ANN401 - torch may be absent
+def _tensor(value: Any, torch: Any, share: float) -> Piece | None:  # noqa: ANN401 - torch may be absent
     name = str(value.dtype).removeprefix("torch.")
     if name not in DTYPES or value.layout is not torch.strided or value.is_quantized or value.is_meta:
         return None
     flat = value.detach().resolve_conj().resolve_neg().reshape(-1)
-    step, start = _stride(flat.numel() * flat.element_size(), share, most)
+    step, start = _stride(flat.numel(), share)
     taken = flat[start::step].contiguous().cpu()
     if not taken.numel():
         return name, tuple(value.shape), b""
     return name, tuple(value.shape), taken.view(torch.uint8).numpy().tobytes()
 
 
-def _stride(size: int, share: float, most: int) -> tuple[int, int]:
-    step = max(1, -(-size // most))
+def _stride(size: int, share: float) -> tuple[int, int]:
+    step = max(1, -(-size // MOST_ELEMENTS))
     return step, min(step - 1, int(share * step))

@@ -19,7 +19,7 @@ from typing import Any
 
 from .cells import Plan, plan
 from .functions import CellError, Variant, compiled, result_names
-from .outputs import MOST_BYTES, piece
+from .outputs import piece
 from .wire import HungUpError, Line
 
 DEFAULT_SIZE = 1000
@@ -204,7 +204,7 @@ class _Bench:
         names = result_names(self._planned.variants[variant])
         values = value if len(names) > 1 else (value,) * len(names)
         try:
-            pieces = [piece(one, share, MOST_BYTES // len(names)) for one in values]
+            pieces = [piece(one, share) for one in values]
         except BaseException as wrong:  # noqa: BLE001 - a hostile or broken value is the learner's fault
             raise _Fault(_told(wrong, self._filename)) from None
         items = [[name, kind, list(shape), len(raw)] for name, (kind, shape, raw) in zip(names, pieces, strict=True)]

@@ -1,0 +1,227 @@
+"""Measures variants in paired rounds, ABBA or BAAB by coin, and sums up what was seen.
+
+Law: order, sizes and the end are decided here, outside; each block is asked for by itself, so that the parent's
+clock bounds each claim. Nothing measured is dropped. The algorithm is that of DECISIONS.md (measuring).
+"""
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+
+from sandbox_runner import stats
+from sandbox_runner.asking import Done, Harness, Named, Rounded
+from sandbox_runner.channel import Tampered
+from sandbox_runner.outerclock import OuterClock
+from sandbox_runner.protocol import Budget, Flag, Phase, Progress, Ratio, Variant
+
+BUDGET_S = {Budget.QUICK: 0.3, Budget.DEFAULT: 1.0, Budget.THOROUGH: 5.0}
+LEAST_BLOCK_NS, MOST_BLOCK_NS = 1_000_000, 5_000_000
+STRETCH_S = 10.0
+MOST_ROUNDS, ENOUGH_ROUNDS, CHECK_EVERY = 300, 20, 8
+ENOUGH_WIDTH = 0.01
+_EMPTY_AT_START = 20
+_TELL_EVERY_NS = 100_000_000
+_NS = 1_000_000_000
+
+
+@dataclass(slots=True)
+class Pair:
+    """Two variants by number, `against` and `name` (the same where one is timed alone), and their rounds."""
+
+    against: int
+    name: int
+    logs: list[float] = field(default_factory=list)
+    nulls: list[float] = field(default_factory=list)
+    open: bool = True
+
+    def interval(self) -> stats.Interval:
+        """Give the interval of the log ratio, or of a lone variant's own spread."""
+        return stats.enclose(self.logs)
+
+
+@dataclass(slots=True)
+class Rounds:
+    """One measuring: `sizes` are calls a block, `per_call` the expected ns a call, both by variant."""
+
+    harness: Harness
+    clock: Callable[[], int]
+    rng: random.Random
+    budget_s: float
+    per_call: list[float]
+    sizes: list[int] = field(default_factory=list)
+    outer: OuterClock = field(default_factory=OuterClock)
+    samples: dict[int, list[float]] = field(default_factory=dict)
+    pairs: list[Pair] = field(default_factory=list)
+    flags: list[Flag] = field(default_factory=list)
+    _told: int = 0
+
+    async def run(self) -> None:
+        """Measure until every pair is known well enough, or the time is over.
+
+        Raises:
+            Stopped, Tampered, HungUp: as `Harness.ask`; what was measured until then stays.
+        """
+        others = range(1, len(self.per_call)) or [0]
+        self.pairs = [Pair(0, other) for other in others]
+        self.samples = {variant: [] for variant in range(len(self.per_call))}
+        await self._calibrate()
+        begin = self.clock()
+        allowed = self._allowed()
+        if allowed is None:
+            await self._few(begin)
+            return
+        for turn in count(1):
+            for pair in self.pairs:
+                if pair.open:
+                    await self._round(pair)
+            await self.harness.ask(Done, "calm")
+            elapsed = (self.clock() - begin) / _NS
+            self._close(turn, elapsed, allowed)
+            self._tell(turn, elapsed)
+            if not any(pair.open for pair in self.pairs):
+                break
+
+    async def _calibrate(self) -> None:
+        """Size the blocks so that each lasts long enough for its clock and for the handshake around it."""
+        await self.harness.ask(Done, "calm")
+        for _ in range(_EMPTY_AT_START):
+            await self._empty()
+        target = self.outer.block_target_ns(LEAST_BLOCK_NS, MOST_BLOCK_NS)
+        self.sizes = [max(1, math.ceil(target / max(each, 1.0))) for each in self.per_call]
+        for variant, each in enumerate(self.per_call):
+            for _ in range(4):
+                if self.sizes[variant] == 1 and each >= target:
+                    break
+                took, _ = await self._block(variant)
+                self.per_call[variant] = max(took / self.sizes[variant], 0.1)
+                if took >= 0.8 * target:
+                    break
+                self.sizes[variant] = max(self.sizes[variant] + 1, math.ceil(target / self.per_call[variant]))
+
+    def _round_s(self, pair: Pair) -> float:
+        a, b = (self.sizes[v] * self.per_call[v] for v in (pair.against, pair.name))
+        return 2 * (a + b) / _NS
+
+    def _allowed(self) -> float | None:
+        """Give the seconds to measure for; None where eight rounds take longer than the budget may stretch."""
+        budget = self.budget_s * len(self.pairs)
+        eight = stats.LEAST_ROUNDS * sum(self._round_s(pair) for pair in self.pairs)
+        if eight <= budget:
+            return budget
+        if eight > min(STRETCH_S, self.harness.left_s()):
+            return None
+        self.flags.append(Flag("stretched", {"budget_s": budget, "expected_s": round(eight, 2)}))
+        return budget
+
+    def _close(self, turn: int, elapsed: float, allowed: float) -> None:
+        """Close the pairs that are known well enough, and all of them when the time is over."""
+        for pair in self.pairs:
+            n = len(pair.logs)
+            looks = n >= ENOUGH_ROUNDS and (n - ENOUGH_ROUNDS) % CHECK_EVERY == 0
+            enough = looks and pair.interval().half_width <= ENOUGH_WIDTH
+            over = elapsed >= allowed and turn >= stats.LEAST_ROUNDS
+            worn_out = elapsed >= max(STRETCH_S, allowed) or self.harness.left_s() < 2 * self._round_s(pair)
+            if enough or over or worn_out or n >= MOST_ROUNDS:
+                pair.open = False
+
+    async def _round(self, pair: Pair) -> None:
+        a, b = pair.against, pair.name
+        order = (a, b, b, a) if self.rng.random() < 0.5 else (b, a, a, b)  # noqa: PLR2004 - a fair coin
+        empty_before = self.rng.randrange(4)
+        times: dict[int, list[float]] = {a: [], b: []}
+        for i, variant in enumerate(order):
+            if i == empty_before:
+                await self._empty()
+            took, _ = await self._sample(variant)
+            times[variant].append(took)
+        if a == b:
+            pair.logs += [math.log(took) for took in times[a]]
+            pair.nulls += [math.log(times[a][0] / times[a][1]), math.log(times[a][2] / times[a][3])]
+            return
+        pair.logs.append(stats.log_ratio(times[a], times[b]))
+        pair.nulls += [math.log(first / second) for first, second in times.values()]
+
+    async def _few(self, begin: int) -> None:
+        """Measure what takes too long for eight rounds: AB or BA, then its reverse, while the next block fits."""
+        self.flags.append(Flag("few_runs", {"seconds": STRETCH_S}))
+        forward = True
+        for turn in range(2 * stats.LEAST_ROUNDS):
+            order = list(range(len(self.per_call)))
+            if turn % 2 == 0:
+                forward = self.rng.random() < 0.5  # noqa: PLR2004 - a fair coin
+            if forward == bool(turn % 2):
+                order.reverse()
+            await self._empty()
+            for variant in order:
+                expected = self.sizes[variant] * self.per_call[variant] / _NS
+                spent = (self.clock() - begin) / _NS
+                seen = bool(self.samples[variant])
+                if expected * 1.2 > self.harness.left_s() or (seen and spent + expected > STRETCH_S):
+                    continue
+                await self._sample(variant)
+                self._tell(turn, spent)
+            if (self.clock() - begin) / _NS > STRETCH_S:
+                break
+
+    async def _sample(self, variant: int) -> tuple[float, int]:
+        took, wall = await self._block(variant)
+        each = took / self.sizes[variant]
+        self.samples[variant].append(each)
+        self.outer.blocks.setdefault(variant, []).append((took, wall))
+        return each, wall
+
+    async def _block(self, variant: int) -> tuple[int, int]:
+        rounded, _, wall = await self.harness.ask(Rounded, "round", blocks=[[variant, self.sizes[variant]]])
+        return _one(rounded), wall
+
+    async def _empty(self) -> None:
+        rounded, _, wall = await self.harness.ask(Rounded, "round", blocks=[[0, 0]])
+        self.outer.empty.append((_one(rounded), wall))
+
+    def _tell(self, done: int, elapsed: float) -> None:
+        now = self.clock()
+        if now - self._told < _TELL_EVERY_NS:
+            return
+        self._told = now
+        rate = done / elapsed if elapsed > 0 else 0.0
+        total = min(MOST_ROUNDS, max(stats.LEAST_ROUNDS, round(rate * self.budget_s * len(self.pairs)), done))
+        self.harness.tell(Progress(Phase.MEASURE, done, total))
+
+    def variants(self, named: tuple[Named, ...], first_ns: list[float]) -> tuple[Variant, ...]:
+        """Sum up each variant that has been measured at all."""
+        found = []
+        for i, variant in enumerate(named):
+            if means := self.samples.get(i):
+                each = stats.enclose(means)
+                ci = (each.low, each.high)
+                found.append(Variant(variant.name, each.point, min(means), ci, len(means), self.sizes[i], first_ns[i]))
+        return tuple(found)
+
+    def ratios(self, named: tuple[Named, ...]) -> tuple[Ratio, ...]:
+        """Sum up each pair that has been measured at all, from paired rounds or, where they are few, from blocks."""
+        found = []
+        for pair in self.pairs:
+            a, b = self.samples[pair.against], self.samples[pair.name]
+            if pair.against == pair.name or not a or not b:
+                continue
+            n = len(pair.logs)
+            few = n < stats.LEAST_ROUNDS
+            logs = stats.few_interval(a, b) if few else pair.interval()
+            claim = stats.claim(logs, stats.noise(pair.nulls), max(n, 1))
+            ci = (math.exp(logs.low), math.exp(logs.high))
+            names = named[pair.name].name, named[pair.against].name
+            found.append(Ratio(*names, math.exp(logs.point), ci, claim, n or min(len(a), len(b)), few))
+        return tuple(found)
+
+    def noise(self) -> float:
+        """Give the relative standard deviation of one block, from all A/A controls of this run."""
+        return stats.noise([null for pair in self.pairs for null in pair.nulls])
+
+
+def _one(rounded: Rounded) -> int:
+    if len(rounded.ns) != 1 or not 0 <= rounded.ns[0] < 1 << 62:
+        message = f"round: one time was expected, not {rounded.ns!r}"
+        raise Tampered(message)
+    return max(rounded.ns[0], 1)
