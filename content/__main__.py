@@ -1,0 +1,69 @@
+"""The teacher's command: `python -m content check`, `schema` and `draw`; nothing here runs a lesson's code."""
+
+import argparse
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+from content import loader, schema
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; 0 when all is well, 1 when the course has faults or figures are stale, 2 for wrong usage."""
+    parser = argparse.ArgumentParser(prog="python -m content", description="Check and draw the lessons.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    check = commands.add_parser("check", help="read the whole course and tell every fault with file and line")
+    check.add_argument("--root", type=Path, default=loader.HERE, help="the folder with course.yaml")
+    check.add_argument("--json", action="store_true", help="print the faults as JSON")
+    commands.add_parser("schema", help="print the JSON Schema of lesson.yaml for editors")
+    draw = commands.add_parser("draw", help="draw the lessons' figures, for light and for dark screens")
+    draw.add_argument("--root", type=Path, default=loader.HERE, help="the folder with course.yaml")
+    draw.add_argument("--check", action="store_true", help="draw nothing, only say which figures are stale")
+    chosen = parser.parse_args(argv)
+    if chosen.command == "check":
+        return _check(chosen.root, as_json=chosen.json)
+    if chosen.command == "schema":
+        sys.stdout.write(schema_text())
+        return 0
+    return _draw(chosen.root, only_look=chosen.check)
+
+
+def schema_text() -> str:
+    """Return the JSON Schema of a lesson's file, as it is kept in `schema.json`."""
+    described = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema.Lesson.model_json_schema()}
+    return json.dumps(described, ensure_ascii=False, indent=2) + "\n"
+
+
+def _check(root: Path, *, as_json: bool) -> int:
+    course, faults = loader.survey(root)
+    if as_json:
+        found = {
+            "ok": course is not None,
+            "hash": course.hash if course else None,
+            "lessons": [lesson.slug for lesson in course.lessons] if course else [],
+            "faults": [dataclasses.asdict(fault) for fault in faults],
+        }
+        sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+    elif course:
+        sys.stdout.write(f"{len(course.lessons)} lesson(s), no fault; hash {course.hash[:12]}\n")
+    else:
+        sys.stdout.writelines(f"{fault}\n" for fault in faults)
+        sys.stdout.write(f"{len(faults)} fault(s)\n")
+    return 0 if course else 1
+
+
+def _draw(root: Path, *, only_look: bool) -> int:
+    import content.drawing as drawing  # noqa: PLC0415, PLR0402  (matplotlib is slow to import; only this command needs it)
+
+    stale = drawing.stale(root)
+    if not only_look:
+        for figure in stale:
+            drawing.draw(figure)
+    word = "stale" if only_look else "drawn"
+    sys.stdout.writelines(f"{word}: {figure.picture.relative_to(root)}\n" for figure in stale)
+    return 1 if only_look and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
