@@ -147,6 +147,7 @@ class RunnerClient:
 
 PLAIN_VARIABLES = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "XDG_RUNTIME_DIR"})
 OWN_PREFIXES = ("TASREE_RUNNER_", "TASREE_SANDBOX_")
+PROGRAM = (sys.executable, "-m", "sandbox_runner")
 LONGEST_FOLDER = 99
 READY_S = 180.0
 """A runner proves its walls and warms up before it answers; an import of torch from a cold disk takes half a minute."""
@@ -170,7 +171,9 @@ class EmbeddedRunner:
     the kernel closes it, and the child ends its jobs and itself.
     """
 
-    def __init__(self, environment: Mapping[str, str], arguments: Sequence[str] = ()) -> None:
+    def __init__(
+        self, environment: Mapping[str, str], arguments: Sequence[str] = (), program: Sequence[str] = PROGRAM
+    ) -> None:
         """Keep what `start` needs: the environment to pass on the runner's part of, and further words of `serve`."""
         plain = {name: value for name, value in environment.items() if name in PLAIN_VARIABLES}
         own = {
@@ -178,6 +181,7 @@ class EmbeddedRunner:
         }
         self._environment = plain | own
         self._arguments = tuple(arguments)
+        self._program = tuple(program)
         self._secret = secrets.token_urlsafe(32)
         self._folder: Path | None = None
         self._child: asyncio.subprocess.Process | None = None
@@ -231,11 +235,11 @@ class EmbeddedRunner:
 
     async def _spawn(self) -> None:
         theirs, ours = os.pipe()
-        words = ("-m", "sandbox_runner", "serve", "--socket", f"{self._folder}/runner", "--secret-fd", str(theirs))
+        words = ("serve", "--socket", f"{self._folder}/runner", "--secret-fd", str(theirs))
         try:
             os.write(ours, self._secret.encode() + b"\n")
             self._child = await asyncio.create_subprocess_exec(
-                sys.executable,
+                *self._program,
                 *words,
                 *self._arguments,
                 stdin=asyncio.subprocess.DEVNULL,

@@ -111,9 +111,10 @@ def _fit(result: Result) -> bytes:
             if not fitting.files:
                 raise
         skipped += 1
-        kept = sorted(result.files, key=lambda file: len(file.data))[: len(result.files) - skipped]
+        smallest = sorted(range(len(result.files)), key=lambda place: len(result.files[place].data))
+        kept = sorted(smallest[: len(result.files) - skipped])
         fitting = replace(
             result,
-            files=tuple(file for file in result.files if file in kept),
+            files=tuple(result.files[place] for place in kept),
             notes=(*result.notes, Note("files_too_large_to_send", {"count": skipped})),
         )

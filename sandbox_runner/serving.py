@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from sandbox_runner.daemon import Daemon
 from sandbox_runner.dispatch import Dispatcher, Rules, Worker
@@ -226,10 +225,3 @@ def _die_with_parent(lifeline: int, stopper: Stopper, loop: asyncio.AbstractEven
         os.kill(os.getpid(), signal.SIGKILL)
 
     threading.Thread(target=watch, name="lifeline", daemon=True).start()
-
-
-def socket_or_listen(socket: Path | None, listen: str) -> None:
-    """Check that one address was given. Raises SetupError."""
-    if (socket is None) == (not listen):
-        message = "give one address: --socket PATH or --listen HOST:PORT"
-        raise SetupError(message)

@@ -1,0 +1,130 @@
+"""Results and walls as short English tables for an operator at a terminal; learners never see them.
+
+Law: nothing that a learner's code wrote reaches the terminal with a control character in it.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from sandbox_runner.protocol import Result, Stream, Wall
+
+_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+
+
+def show_result(result: Result) -> str:
+    """Lay out a result: the ending, the figures, the output, and what stood around it."""
+    lines = [f"{result.kind.value}: {result.ending.value} on {result.device.value}"]
+    if result.fault is not None:
+        place = "" if result.fault.line is None else f" (line {result.fault.line})"
+        lines.append(f"  {plain(result.fault.last_line)}{place}")
+    if result.reached is not None:
+        lines.append(f"  limit reached: {result.reached.name} = {result.reached.value:g} {result.reached.unit}")
+    if result.value:
+        lines.append(f"  value: {plain(result.value)}")
+    lines += _variants(result) + _ratios(result)
+    lines += _stream("stdout", result.stdout) + _stream("stderr", result.stderr)
+    if result.files:
+        lines += table(("file", "media", "bytes"), [(plain(f.name), f.media, str(f.size)) for f in result.files])
+    lines += [_remark(flag.code, flag.values) for flag in result.flags]
+    lines += [_remark(note.code, note.values) for note in result.notes]
+    lines += _around(result)
+    return "\n".join(lines)
+
+
+def show_walls(walls: Sequence[Wall]) -> str:
+    """Lay out what `probe` found, with how to mend what is missing."""
+    rows = [
+        (wall.name, "stands" if wall.stands else "MISSING", "yes" if wall.matters else "no", plain(wall.detail))
+        for wall in walls
+    ]
+    lines = table(("wall", "found", "matters", "detail"), rows)
+    for wall in walls:
+        if not wall.stands and wall.mend:
+            lines.append(f"to mend {wall.name}:")
+            lines += [f"  {line}" for line in wall.mend.splitlines()]
+    return "\n".join(lines)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Align columns."""
+    every = [list(head), *[list(row) for row in rows]]
+    widths = [max(len(row[column]) for row in every) for column in range(len(head))]
+    padded = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in every)
+    return ["  " + "  ".join(row).rstrip() for row in padded]
+
+
+def duration(nanoseconds: float) -> str:
+    """Write a time with three significant digits."""
+    for size, unit in _UNITS:
+        if abs(nanoseconds) >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds:.3g} ns"
+
+
+def plain(text: str) -> str:
+    """Show control, format and surrogate characters (escapes of a terminal, direction overrides) as escapes."""
+    return "".join(
+        char if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co"} else _escape(char)
+        for char in text
+    )
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def _remark(code: str, values: dict[str, str | int | float]) -> str:
+    shown = ", ".join(f"{name}={plain(str(value))}" for name, value in values.items())
+    return f"  note: {code}{f' ({shown})' if shown else ''}"
+
+
+def _variants(result: Result) -> list[str]:
+    rows = [
+        (
+            plain(variant.name),
+            duration(variant.median_ns),
+            f"{duration(variant.ci99_ns[0])} to {duration(variant.ci99_ns[1])}",
+            str(variant.n),
+            duration(variant.first_call_ns),
+        )
+        for variant in result.variants
+    ]
+    return table(("variant", "median", "99 % interval", "blocks", "first call"), rows) if rows else []
+
+
+def _ratios(result: Result) -> list[str]:
+    return [
+        f"  {plain(ratio.name)} against {plain(ratio.against)}: {ratio.point:.4g} times"
+        f" ({ratio.ci99[0]:.4g} to {ratio.ci99[1]:.4g}), {ratio.claim.value}"
+        + (f", only {ratio.n} rounds" if ratio.few else f", {ratio.n} rounds")
+        for ratio in result.ratios
+    ]
+
+
+def _stream(name: str, stream: Stream) -> list[str]:
+    if not stream.bytes:
+        return []
+    lines = [f"  {name}, {stream.bytes} bytes:", *[f"    {line}" for line in plain(stream.head).splitlines()]]
+    if stream.dropped:
+        lines.append(f"    ... {stream.dropped} bytes left out ...")
+    return lines + [f"    {line}" for line in plain(stream.tail).splitlines()]
+
+
+def _around(result: Result) -> list[str]:
+    machine = result.machine
+    lines = []
+    if result.checked:
+        confirmed = "yes" if result.confirmed else "no"
+        lines.append(f"  checked: {result.checked}; confirmed by the outer clock: {confirmed}")
+    if result.phases_ms:
+        lines.append("  phases: " + ", ".join(f"{name} {ms:.0f} ms" for name, ms in result.phases_ms.items()))
+    if machine.cpu or machine.device:
+        versions = (("Python", machine.python), ("numpy", machine.numpy), ("torch", machine.torch))
+        what = [machine.device, machine.cpu, f"{machine.cores} cores"]
+        what += [f"{name} {version}" for name, version in versions if version]
+        lines.append("  machine: " + ", ".join(part for part in what if part))
+    if result.walls:
+        lines.append("  walls: " + ", ".join(result.walls))
+    if result.accepted_missing:
+        lines.append("  MISSING, accepted by name: " + ", ".join(result.accepted_missing))
+    return lines
