@@ -102,6 +102,7 @@ class Limits:
     warmup_s: float = 20.0
     check_s: float = 20.0
     measure_s: float = 20.0
+    cpu_s: float = 600.0
     memory_bytes: int = 2 << 30
     processes: int = 128
     disk_bytes: int = 256 << 20

@@ -1,0 +1,162 @@
+"""Tells of an exception of the learner's: name, last line, the learner's own line; its traceback goes to stderr.
+
+Law: the exception may be hostile: its text may be huge, may raise, may be no text at all. Frames of ours are not
+shown, long ones are folded, the last line is always kept. Standard library only.
+"""
+
+import errno
+import linecache
+import os
+import sys
+import traceback
+from types import TracebackType
+
+Said = dict[str, object]
+
+_LONGEST_LAST = 500
+_LONGEST_TEXT = 8192
+_MOST_FRAMES = 24
+_MOST_CHAIN = 5
+_OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_NETWORK_ERRORS = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}
+
+
+def tell(wrong: BaseException, filename: str, *, syntax: bool = False) -> Said:
+    """Write the traceback to stderr and say what is to be reported; `syntax` marks code that never ran.
+
+    Raises nothing: whatever the exception does, at least its name is told.
+    """
+    name = _safe(lambda: type(wrong).__name__, "Exception")[:80]
+    if isinstance(wrong, SystemExit):
+        return _exit_told(wrong, name)
+    text = _safe(lambda: _text(wrong), name)
+    _show(_safe(lambda: _trace(wrong, text), text + "\n"))
+    said: Said = {"name": name, "last_line": _clip(_last_line(text) or name, _LONGEST_LAST)}
+    said["line"] = _safe_line(wrong, filename)
+    if syntax:
+        said["syntax"] = True
+    if isinstance(wrong, OSError) and type(wrong.errno) is int:
+        said["errno"] = wrong.errno
+    if _of_network(wrong):
+        said["network"] = True
+    return said
+
+
+def _exit_told(wrong: SystemExit, name: str) -> Said:
+    code = wrong.code
+    status = 0 if code is None else code if type(code) is int else 1
+    if code is not None and type(code) is not int:
+        _show(_clip(_safe(lambda: str(code), name), _LONGEST_TEXT) + "\n")
+    return {"name": name, "last_line": f"SystemExit: {status}", "line": None, "status": status & 0xFF}
+
+
+def _text(wrong: BaseException) -> str:
+    """The exception alone, without its frames; a huge text is cut in its middle."""
+    try:
+        text = "".join(traceback.format_exception_only(type(wrong), wrong)).rstrip("\n")
+    except BaseException:  # noqa: BLE001 - its __str__ may do anything
+        return f"{type(wrong).__name__}: <exception str() failed>"
+    return _clip(text, _LONGEST_TEXT)
+
+
+def _trace(wrong: BaseException, text: str) -> str:
+    parts: list[str] = []
+    link: BaseException | None = wrong
+    for depth in range(_MOST_CHAIN):
+        if link is None:
+            break
+        said = text if depth == 0 else _text(link)
+        parts.append(_frames(link.__traceback__) + said + "\n")
+        cause = link.__cause__
+        if cause is not None:
+            parts.append("\nThe above exception was the direct cause of the following exception:\n\n")
+            link = cause
+        elif link.__context__ is not None and not link.__suppress_context__:
+            parts.append("\nDuring handling of the above exception, another exception occurred:\n\n")
+            link = link.__context__
+        else:
+            break
+    return "".join(reversed(parts))
+
+
+def _frames(trace: TracebackType | None) -> str:
+    """The frames that are not ours, equal ones folded by the library, too many cut in the middle."""
+    steps: list[tuple[str, int, str]] = []
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not code.co_filename.startswith(_OURS):
+            steps.append((code.co_filename, trace.tb_lineno, code.co_name))
+        trace = trace.tb_next
+    if not steps:
+        return ""
+    summary = [
+        traceback.FrameSummary(file, number, name, line=linecache.getline(file, number), lookup_line=False)
+        for file, number, name in steps
+    ]
+    shown = traceback.StackSummary.from_list(summary).format()
+    if len(shown) > _MOST_FRAMES:
+        half = _MOST_FRAMES // 2
+        shown = [*shown[:half], f"  ... {len(shown) - _MOST_FRAMES} ...\n", *shown[-half:]]
+    return "Traceback (most recent call last):\n" + "".join(shown)
+
+
+def _safe_line(wrong: BaseException, filename: str) -> int | None:
+    """The innermost line of the learner's own file that the traceback passes."""
+    if isinstance(wrong, SyntaxError) and wrong.filename == filename:
+        return wrong.lineno if type(wrong.lineno) is int else None
+    line = None
+    trace = wrong.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == filename:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def _of_network(wrong: BaseException) -> bool:
+    """Whether the exception, or one that led to it, is what a missing network looks like."""
+    link: BaseException | None = wrong
+    for _ in range(_MOST_CHAIN):
+        if link is None:
+            return False
+        if type(link).__name__ == "gaierror" and type(link).__module__ == "socket":
+            return True
+        if isinstance(link, OSError) and link.errno in _NETWORK_ERRORS:
+            return True
+        if isinstance(link, ConnectionRefusedError):
+            return True
+        reason = getattr(link, "reason", None)
+        link = link.__cause__ or (reason if isinstance(reason, BaseException) else link.__context__)
+    return False
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def _clip(text: str, most: int) -> str:
+    text = text.encode("utf-8", "backslashreplace").decode()
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]} ... {text[-most // 2 :]}"
+
+
+def _safe(make, instead: str) -> str:  # type: ignore[no-untyped-def]  # noqa: ANN001 - a thunk
+    try:
+        made = make()
+    except BaseException:  # noqa: BLE001 - hostile exceptions are expected here
+        return instead
+    return made if type(made) is str else instead
+
+
+def _show(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except BaseException:  # noqa: BLE001 - the learner may have closed or replaced it
+        rest = text.encode("utf-8", "backslashreplace")
+        try:
+            os.write(2, rest)
+        except OSError:
+            return

@@ -1,0 +1,203 @@
+"""The init inside the sandbox: starts the learner's process, reaps everything, tells the truth about the end, collects.
+
+Law: the learner's process cannot signal, trace or read this one (it is pid 1 of its namespace and not dumpable), and
+does not hold its descriptors. It runs with `-I -S`, standard library only. When the runner is gone, so is everything.
+A report is frames of the form described in `wire.py`, without a nonce.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import struct
+import sys
+import time
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
+_CANARY_S = 0.5
+_KILL_S = 5.0
+_LENGTHS = struct.Struct(">II")
+
+
+class Keeper:
+    """One job's init. `settings` is what bubblewrap was told: descriptors, the learner's argv, caps of collecting."""
+
+    def __init__(self, settings: dict) -> None:  # type: ignore[type-arg]
+        self._report = settings["report"]
+        self._channel = settings["channel"]
+        self._argv = settings["argv"]
+        self._caps = settings["caps"]
+        self._folder = settings["folder"]
+        self._main = 0
+        self._main_status: int | None = None
+        self._canary = 0
+        self._canary_status: int | None = None
+        self._canary_line = -1
+        self._left = 0
+        self._counting = False
+
+    def run(self) -> None:
+        """Keep the job from its start to the end of the report."""
+        _shield()
+        wake, wake_in = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake_in, warn_on_full_buffer=False)
+        os.set_inheritable(self._report, False)  # noqa: FBT003 - the library's own shape
+        self._start_canary()
+        self._start_main()
+        null = os.open("/dev/null", os.O_RDWR)
+        for descriptor in (1, 2, self._channel):
+            os.dup2(null, descriptor, inheritable=False)
+        self._send({"kind": "started"})
+        forced = self._watch(wake)
+        self._check_canary()
+        self._counting = True
+        self._kill_rest()
+        room = os.statvfs(self._folder)
+        usage = os.times()
+        self._send({
+            "kind": "ended",
+            "status": -1 if self._main_status is None else self._main_status,
+            "canary": -1 if self._canary_status is None else self._canary_status,
+            "left": self._left,
+            "forced": forced,
+            "cpu_s": usage.children_user + usage.children_system,
+            "free_bytes": room.f_bavail * room.f_frsize,
+            "free_inodes": room.f_favail,
+        })  # fmt: skip
+        self._collect()
+        self._send({"kind": "done"})
+
+    def _start_canary(self) -> None:
+        """A bystander in a session of its own: it dies of a signal only if the learner's code kills all it can see."""
+        out, self._canary_line = os.pipe2(os.O_CLOEXEC)
+        self._canary = os.fork()
+        if self._canary:
+            os.close(out)
+            return
+        with _no_return():
+            os.setsid()
+            _plain_signals()
+            os.dup2(out, 0)
+            os.closerange(1, 256)
+            os.read(0, 1)
+
+    def _start_main(self) -> None:
+        self._main = os.fork()
+        if self._main:
+            return
+        with _no_return():
+            os.setsid()
+            _plain_signals()
+            with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
+                score.write("1000")
+            os.set_inheritable(self._channel, True)  # noqa: FBT003 - the library's own shape
+            os.execv(self._argv[0], self._argv)  # noqa: S606 - the argv is ours, no shell is wanted
+
+    def _watch(self, wake: int) -> bool:
+        """Wait for the end of the main process, or for the runner to ask for it; True when the runner asked."""
+        poll = select.poll()
+        poll.register(wake, select.POLLIN)
+        poll.register(self._report, select.POLLIN)
+        while self._main_status is None:
+            for descriptor, _ in poll.poll():
+                if descriptor == wake:
+                    with contextlib.suppress(BlockingIOError):
+                        os.read(wake, 4096)
+                elif not os.read(self._report, 64):
+                    os._exit(0)  # the runner is gone: as pid 1 leaves, the kernel kills the rest
+                else:
+                    return self._end_main()
+            self._reap(os.WNOHANG)
+        return False
+
+    def _end_main(self) -> bool:
+        self._reap(os.WNOHANG)
+        if self._main_status is not None:
+            return False
+        os.kill(self._main, signal.SIGKILL)
+        deadline = time.monotonic() + _KILL_S
+        while self._main_status is None and time.monotonic() < deadline:
+            self._reap(os.WNOHANG)
+            time.sleep(0.001)
+        return True
+
+    def _reap(self, flags: int) -> bool:
+        """Reap what has ended; False when no child is left at all."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, flags)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self._main:
+                self._main_status = status
+            elif pid == self._canary:
+                self._canary_status = status
+            elif self._counting and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+                self._left += 1
+
+    def _check_canary(self) -> None:
+        """Let the canary go in peace: a signal sent to it before now comes first, and shows in its status."""
+        with contextlib.suppress(OSError):
+            os.kill(self._canary, signal.SIGCONT)
+            os.write(self._canary_line, b"x")
+        deadline = time.monotonic() + _CANARY_S
+        while self._canary_status is None and time.monotonic() < deadline:
+            self._reap(os.WNOHANG)
+            time.sleep(0.0005)
+
+    def _kill_rest(self) -> None:
+        deadline = time.monotonic() + _KILL_S
+        while time.monotonic() < deadline:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)
+            if not self._reap(os.WNOHANG):
+                return
+            time.sleep(0.0005)
+
+    def _collect(self) -> None:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+        import collecting  # type: ignore[import-not-found]  # noqa: PLC0415 - the folder is not on the path before, and not needed before
+
+        for found in collecting.collect(self._folder, collecting.Caps(**self._caps)):
+            self._send(found.header(), found.content)
+
+    def _send(self, header: dict, payload: bytes = b"") -> None:  # type: ignore[type-arg]
+        content = json.dumps(header).encode("ascii")
+        rest = memoryview(_LENGTHS.pack(len(content), len(payload)) + content + payload)
+        try:
+            while rest:
+                rest = rest[os.write(self._report, rest) :]
+        except OSError:
+            os._exit(0)
+
+
+class _no_return:  # noqa: N801 - reads as a word at its use
+    """In a forked child: whatever happens, leave without running the parent's code."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        os._exit(0)
+
+
+def _shield() -> None:
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _plain_signals() -> None:
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+
+
+if __name__ == "__main__":
+    Keeper(json.loads(sys.argv[1])).run()

@@ -1,0 +1,41 @@
+"""The learner's process: run as a program, it takes the harness off the path and does what the parent asks.
+
+Law: everything of ours is imported before any of the learner's code runs, then nothing of ours can be imported any
+more, and nothing that decides a verdict lives here. Arguments: the learner's file, the channel's descriptor.
+"""
+
+import faulthandler
+import io
+import os
+import signal
+import sys
+
+
+def main() -> None:
+    """Answer the first question, `start`, then serve as its `kind` says: `run` or `time`."""
+    path, descriptor = sys.argv[1], int(sys.argv[2])
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    sys.path.insert(0, folder)
+    from tasree_harness import running, timing, wire  # type: ignore[import-not-found]  # noqa: PLC0415 - bound there
+
+    sys.path.remove(folder)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tasree_harness"]:
+        del sys.modules[name]
+    os.set_inheritable(descriptor, False)  # noqa: FBT003 - the library's own shape
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    faulthandler.enable()
+    for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors, line_buffering=True)
+    sys.argv = [path]
+    with open(path, "rb") as file:
+        content = file.read()
+    line = wire.Line(descriptor)
+    asked = line.receive()
+    line.answer(asked["nonce"], python=sys.version.partition(" ")[0])
+    serve = {"run": running.serve, "time": timing.serve}[asked["kind"]]
+    serve(line, content.decode("utf-8", "surrogatepass"), path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""A job under way behind walls that a program puts up: its streams, its init's report, its end.
+
+Law: what is killed is the namespace, by its init, and never one process of it; what was made for the job is given
+back whatever happened. Serves every program that starts the keeper and says its child's pid.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+from dataclasses import dataclass, field
+
+from sandbox_runner.errors import SetupError
+from sandbox_runner.sandbox.cgroup import Group
+from sandbox_runner.sandbox.port import Ended, Staged
+from sandbox_runner.sandbox.report import Report, read_report
+from sandbox_runner.sandbox.watchdog import Watchdog
+
+_INFO_BYTES = 4096
+_GIVE_UP_S = 10.0
+
+
+@dataclass(slots=True)
+class _Ears:
+    """What listens to the job from outside."""
+
+    report: Report = field(default_factory=Report)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    task: "asyncio.Task[None] | None" = None
+    line: asyncio.StreamWriter | None = None
+
+
+class Jailed:
+    """A job under bubblewrap."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        channel: socket.socket,
+        report: socket.socket,
+        group: Group | None,
+        job: Staged,
+    ) -> None:
+        self._process = process
+        self._channel = channel
+        self._report_socket = report
+        self._group = group
+        self._job = job
+        self._init = -1
+        self._ears = _Ears()
+        self._watchdog: Watchdog | None = None
+        if process.stdout is None or process.stderr is None:
+            message = "bubblewrap was started without pipes"
+            raise SetupError(message)
+        self._stdout, self._stderr = process.stdout, process.stderr
+
+    @property
+    def stdout(self) -> asyncio.StreamReader:
+        """The job's output."""
+        return self._stdout
+
+    @property
+    def stderr(self) -> asyncio.StreamReader:
+        """The job's error stream; a fault of bubblewrap itself comes here too."""
+        return self._stderr
+
+    @property
+    def channel(self) -> socket.socket:
+        """The outer end of the wire to the harness."""
+        return self._channel
+
+    async def begin(self, order: bytes, info: int) -> None:
+        """Give the launcher its order, learn the init's pid, and start to listen to its report."""
+        stdin = self._process.stdin
+        if stdin is not None:
+            with contextlib.suppress(ConnectionError):
+                stdin.write(order)
+                await stdin.drain()
+            stdin.close()
+        reader, self._ears.line = await asyncio.open_connection(sock=self._report_socket)
+        limits = self._job.limits
+        self._ears.task = asyncio.create_task(
+            read_report(reader, self._ears.report, self._ears.ended, file_bytes=limits.file_bytes, files=limits.files)
+        )
+        pid = await _child_pid(info)
+        if pid:
+            with contextlib.suppress(OSError):
+                self._init = os.pidfd_open(pid)
+            if self._group is None:
+                self._watchdog = Watchdog(pid, limits, self._strike)
+                self._watchdog.begin()
+
+    def cpu_s(self) -> float | None:
+        """CPU seconds that the group counted."""
+        if self._group is not None:
+            return self._group.counters().cpu_s
+        return self._watchdog.cpu_s if self._watchdog else None
+
+    def end(self) -> None:
+        """Ask the keeper to end everything and collect."""
+        if self._ears.line is not None:
+            with contextlib.suppress(OSError):
+                self._ears.line.write(b"e")
+
+    async def main_ended(self) -> None:
+        """Wait until the keeper saw the main process end, or can say nothing any more."""
+        await self._ears.ended.wait()
+
+    async def kill(self) -> None:
+        """Kill the namespace by its init, and whatever has no init yet."""
+        self._strike()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_GIVE_UP_S):
+                await self._process.wait()
+
+    def _strike(self) -> None:
+        if self._init >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._init, signal.SIGKILL)
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            if self._group is not None:
+                self._group.kill()
+
+    async def wait(self) -> Ended:
+        """Wait for the end of everything, remove the group, and tell."""
+        if self._ears.task is not None:
+            await self._ears.task
+        try:
+            async with asyncio.timeout(_GIVE_UP_S):
+                await self._process.wait()
+        except TimeoutError:
+            self._strike()
+            if self._group is not None:
+                self._group.kill()
+            await self._process.wait()
+        finally:
+            self._release()
+        removed = await asyncio.to_thread(self._group.remove) if self._group else True
+        return self._told(removed=removed)
+
+    def _release(self) -> None:
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        if self._init >= 0:
+            os.close(self._init)
+            self._init = -1
+        if self._ears.line is not None:
+            self._ears.line.close()
+        self._channel.close()
+
+    def _told(self, *, removed: bool) -> Ended:
+        report, seen = self._ears.report, self._ears.report.seen
+        counted = self._group.counters() if self._group else None
+        broken = "" if report.done else (report.broken or "the keeper said nothing")
+        if not report.started:
+            broken = f"the walls were not put up (bubblewrap ended with {self._process.returncode})"
+        if not removed:
+            broken = broken or "something outlived its job in the control group"
+        return Ended(
+            status=seen.status if seen and seen.status >= 0 else None,
+            canary_signal=os.WTERMSIG(seen.canary) if seen and seen.canary > 0 and os.WIFSIGNALED(seen.canary) else 0,
+            left=seen.left if seen else 0,
+            forced=seen.forced if seen else False,
+            cpu_s=counted.cpu_s if counted else (seen.cpu_s if seen else 0.0),
+            peak_bytes=counted.peak_bytes if counted else (self._watchdog.peak_bytes if self._watchdog else 0),
+            oom_kills=counted.oom_kills if counted else 0,
+            forks_refused=counted.forks_refused if counted else 0,
+            watchdog=self._watchdog.reached if self._watchdog else "",
+            disk_full=seen is not None and seen.free_bytes < os.sysconf("SC_PAGE_SIZE"),
+            inodes_full=seen is not None and seen.free_inodes == 0,
+            files=tuple(report.files),
+            skipped=tuple(report.skipped),
+            skipped_more=report.skipped_more,
+            broken=broken,
+        )
+
+
+async def _child_pid(info: int) -> int:
+    """Read what bubblewrap says of its child; 0 when it never came so far."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(info, "rb", buffering=0)
+    )
+    try:
+        async with asyncio.timeout(_GIVE_UP_S):
+            said = await reader.read(_INFO_BYTES)
+            while not reader.at_eof() and len(said) < _INFO_BYTES:
+                said += await reader.read(_INFO_BYTES)
+        return int(json.loads(said)["child-pid"])
+    except (TimeoutError, ValueError, KeyError):
+        return 0
+    finally:
+        transport.close()

@@ -1,0 +1,90 @@
+"""Watches memory and the number of processes where no control group can be had, from outside, through /proc.
+
+Law: it counts the whole tree under the sandbox's init, by world-readable files only, so that a process that hides its
+memory maps is still counted; shared pages count once a process, which errs to the strict side. It only ever asks for
+the namespace to be killed. Sizes in bytes.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+
+from sandbox_runner.protocol import Limits
+
+_PAUSE_S = 0.05
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_TICKS = os.sysconf("SC_CLK_TCK")
+_MOST = 4096
+
+
+class Watchdog:
+    """The watch over one job. `reached` names the limit at which it struck; `strike` kills the namespace."""
+
+    def __init__(self, init: int, limits: Limits, strike: Callable[[], None]) -> None:
+        self._init = init
+        self._limits = limits
+        self._strike = strike
+        self._task: asyncio.Task[None] | None = None
+        self.reached = ""
+        self.peak_bytes = 0
+        self.cpu_s = 0.0
+
+    def begin(self) -> None:
+        """Start to watch."""
+        self._task = asyncio.create_task(self._watch())
+
+    def stop(self) -> None:
+        """Stop watching; the figures stay."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _watch(self) -> None:
+        spare = 8
+        while not self.reached:
+            pids = list(_tree(self._init))
+            resident = sum(_resident(pid) for pid in pids)
+            self.peak_bytes = max(self.peak_bytes, resident)
+            self.cpu_s = max(self.cpu_s, sum(_cpu_s(pid) for pid in pids))
+            if resident > self._limits.memory_bytes:
+                self.reached = "memory_bytes"
+            elif len(pids) > self._limits.processes + spare:
+                self.reached = "processes"
+            if self.reached:
+                self._strike()
+            await asyncio.sleep(_PAUSE_S)
+
+
+def _tree(root: int) -> Iterator[int]:
+    waiting, given = [root], 0
+    while waiting and given < _MOST:
+        pid = waiting.pop()
+        given += 1
+        yield pid
+        try:
+            threads = os.listdir(f"/proc/{pid}/task")
+        except OSError:
+            continue
+        for thread in threads:
+            try:
+                with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as children:
+                    waiting += [int(word) for word in children.read().split()]
+            except OSError:
+                continue
+
+
+def _resident(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * _PAGE
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _cpu_s(pid: int) -> float:
+    """CPU time of a process and of its children that were waited for."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return sum(int(word) for word in fields[11:15]) / _TICKS
+    except (OSError, IndexError, ValueError):
+        return 0.0

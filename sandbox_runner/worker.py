@@ -1,0 +1,302 @@
+"""One job from staging to its result: start it inside the walls, keep its budgets, end it, say how it ended.
+
+Law: whatever happens, nothing of the job is alive when `run_job` returns. The harness's word is bounded by our own
+clocks; our faults come out as `infra_error`, never as the learner's.
+"""
+
+import asyncio
+import random
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from sandbox_runner import measuring
+from sandbox_runner.channel import Channel, HungUp, Tampered
+from sandbox_runner.endings import Cause, Facts, Told, Verdict, judge, judge_measured, read_told
+from sandbox_runner.errors import SetupError
+from sandbox_runner.leftovers import hand_on
+from sandbox_runner.measuring import Measured
+from sandbox_runner.output import Kept, drain
+from sandbox_runner.protocol import Ending, Job, JobKind, Machine, Note, Phase, Progress, Result
+from sandbox_runner.sandbox.port import Confined, Ended, Sandbox, Staged
+
+GRACE_S = 2.0
+"""So long may exit hooks run once the verdict is known."""
+COLLECT_S = 8.0
+"""So long may ending and collecting take before everything is killed instead."""
+_CPU_POLL_S = 0.25
+_SAFE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}\.py")
+
+Emit = Callable[[Progress], None]
+
+
+class SandboxWorker:
+    """Runs jobs in a sandbox. `emit`s progress only; the queue around it says accepted and finished."""
+
+    def __init__(self, sandbox: Sandbox, machine: Machine, *, grace_s: float = GRACE_S) -> None:
+        self._sandbox = sandbox
+        self._machine = machine
+        self._grace_s = grace_s
+
+    async def run_job(self, job: Job, slot: int, emit: Emit) -> Result:
+        """Run one job in `slot`. Cancelled as a task, it kills within a second and returns `cancelled`."""
+        blank = Result(
+            job.id, job.kind, Ending.INFRA_ERROR, job.device, machine=self._machine, walls=self._sandbox.walls
+        )
+        if job.kind not in {JobKind.RUN, JobKind.TIME}:
+            return replace(blank, notes=(Note("kind_not_offered", {"kind": job.kind.value}),))
+        filename = job.filename if _SAFE_NAME.fullmatch(job.filename) else "code.py"
+        staged = Staged(job.id, job.source.encode("utf-8", "surrogatepass"), filename, job.limits, slot, job.device)
+        run = _Run(job, emit, self._grace_s)
+        emit(Progress(Phase.START))
+        try:
+            run.confined = await self._sandbox.start(staged)
+        except SetupError as fault:
+            return replace(blank, notes=(Note("setup", {"detail": str(fault)[:500]}),))
+        try:
+            await run.carry_out()
+        except asyncio.CancelledError:
+            run.stop(Cause.CANCELLED)
+        ended = await run.finish()
+        return run.result(blank, ended)
+
+
+@dataclass(slots=True)
+class _Run:
+    """A job under way."""
+
+    job: Job
+    emit: Emit
+    grace_s: float
+    phase: Phase = Phase.START
+    cause: Cause = Cause.NONE
+    told: Told | None = None
+    measured: Measured | None = None
+    phases_ms: dict[str, float] = field(default_factory=dict)
+    wall_s: float = 0.0
+    used_s: float | None = None
+    out: Kept = field(init=False)
+    err: Kept = field(init=False)
+    _confined: Confined | None = None
+    _channel: Channel | None = None
+    _ears: list["asyncio.Task[None]"] = field(default_factory=list)
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _began: float = field(default_factory=time.perf_counter)
+    _phase_began: float = field(default_factory=time.perf_counter)
+    _cpu_before: float | None = None
+
+    def __post_init__(self) -> None:
+        self.out, self.err = Kept(self.job.limits.output_kept_bytes), Kept(self.job.limits.output_kept_bytes)
+
+    @property
+    def confined(self) -> Confined:
+        """The job inside its walls."""
+        if self._confined is None:
+            message = "the job has not been started"
+            raise SetupError(message)
+        return self._confined
+
+    @confined.setter
+    def confined(self, confined: Confined) -> None:
+        self._confined = confined
+        self._channel = Channel(confined.channel)
+        ceiling = self.job.limits.output_ceiling_bytes
+        over = lambda: self.stop(Cause.OUTPUT)  # noqa: E731 - one expression
+        self._ears = [
+            asyncio.create_task(drain(confined.stdout, self.out, ceiling, over)),
+            asyncio.create_task(drain(confined.stderr, self.err, ceiling, over)),
+            asyncio.create_task(self._watch_cpu()),
+        ]
+
+    def stop(self, cause: Cause) -> None:
+        """End the run for `cause`; the first cause counts."""
+        if self.cause is Cause.NONE:
+            self.cause = cause
+        self._stopping.set()
+
+    async def carry_out(self) -> None:
+        """Speak with the harness until there is a verdict, or a reason to stop."""
+        talk = asyncio.create_task(self._talk())
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait({talk, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._leave()
+            for task in (talk, stopping):
+                task.cancel()
+            await asyncio.gather(talk, stopping, return_exceptions=True)
+        if talk.done() and not talk.cancelled() and (fault := talk.exception()) is not None:
+            raise fault
+
+    async def finish(self) -> Ended:
+        """End what is left and collect; after a cancellation, kill at once. Nothing is alive when it returns."""
+        ending = asyncio.create_task(self._end())
+        while not ending.done():
+            try:
+                await asyncio.shield(ending)
+            except asyncio.CancelledError:
+                if not ending.cancelled():
+                    self.stop(Cause.CANCELLED)
+                    await self.confined.kill()
+        return ending.result()
+
+    async def _end(self) -> Ended:
+        confined = self.confined
+        if self._channel is not None:
+            self._channel.close()
+        began = time.perf_counter()
+        waiting = asyncio.create_task(confined.wait())
+        if self.cause is Cause.CANCELLED:
+            await confined.kill()
+        else:
+            confined.end()
+            done, _ = await asyncio.wait({waiting}, timeout=COLLECT_S)
+            if not done:
+                await confined.kill()
+        ended = await waiting
+        self._ears[2].cancel()
+        await asyncio.gather(*self._ears, return_exceptions=True)
+        self.phases_ms[Phase.COLLECT.value] = (time.perf_counter() - began) * 1e3
+        return ended
+
+    async def _talk(self) -> None:
+        try:
+            await self._ask("start", self.job.limits.start_s, kind=self.job.kind.value)
+            self._leave()
+            if self.job.kind is JobKind.TIME:
+                await self._time()
+            else:
+                await self._run()
+        except Tampered:
+            self.stop(Cause.TAMPERED)
+        except TimeoutError:
+            self.stop(Cause.TIME)
+        except HungUp:
+            await self._await_end()
+            return
+        if self.cause is Cause.NONE:
+            await self._grace()
+
+    async def _run(self) -> None:
+        self._enter(Phase.IMPORT)
+        said = await self._ask("import", self.job.limits.import_s)
+        if not ({"fault", "empty"} & set(said)):
+            self._enter(Phase.RUN)
+            said = await self._ask("run", self.job.limits.run_s)
+        self.told = read_told(said)
+        if self.told is None:
+            self.stop(Cause.TAMPERED)
+
+    async def _time(self) -> None:
+        if self._channel is None:
+            return
+        rng = random.Random()  # noqa: S311 - seeded by the system; the nonces are secrets of their own
+        self.measured = await measuring.measure(self._channel, self.job, self._heard, rng=rng)
+        self._leave()
+        if self.measured.ending is None:
+            raise HungUp
+        if self.measured.ending is Ending.TAMPERED:
+            self.stop(Cause.TAMPERED)
+        self.told = Told(fault=self.measured.fault)
+
+    def _heard(self, progress: Progress) -> None:
+        if progress.phase is not self.phase:
+            self._leave()
+            self._note_phase(progress.phase)
+        self.emit(progress)
+
+    async def _ask(self, op: str, seconds: float, **fields: object) -> dict[str, object]:
+        if self._channel is None:
+            raise HungUp
+        return (await self._channel.ask(op, timeout=seconds, **fields)).header
+
+    async def _await_end(self) -> None:
+        """The line is dead: the process ended, or shut its descriptor and goes on; its budget still holds."""
+        limit = float(getattr(self.job.limits, f"{self.phase.value}_s", self.job.limits.run_s))
+        left = limit - (time.perf_counter() - self._phase_began)
+        try:
+            async with asyncio.timeout(max(left, 0.1)):
+                await self.confined.main_ended()
+        except TimeoutError:
+            self.stop(Cause.TIME)
+
+    async def _grace(self) -> None:
+        """The verdict is known: let the process end by itself, for a while."""
+        self._leave()
+        if self._channel is not None:
+            self._channel.close()
+        try:
+            async with asyncio.timeout(self.grace_s):
+                await self.confined.main_ended()
+        except TimeoutError:
+            self.stop(Cause.GRACE)
+
+    async def _watch_cpu(self) -> None:
+        while True:
+            used = self.confined.cpu_s()
+            if used is not None and used > self.job.limits.cpu_s:
+                self.stop(Cause.CPU)
+            await asyncio.sleep(_CPU_POLL_S)
+
+    def _enter(self, phase: Phase) -> None:
+        self._note_phase(phase)
+        self.emit(Progress(phase))
+
+    def _note_phase(self, phase: Phase) -> None:
+        self.phase = phase
+        self._phase_began = time.perf_counter()
+        self._cpu_before = self.confined.cpu_s()
+
+    def _leave(self) -> None:
+        """Book the time of the phase that ends."""
+        if self.phase.value not in self.phases_ms:
+            self.wall_s = time.perf_counter() - self._phase_began
+            self.phases_ms[self.phase.value] = self.wall_s * 1e3
+            now, before = self.confined.cpu_s(), self._cpu_before
+            self.used_s = None if now is None or before is None else max(now - before, 0.0)
+
+    def result(self, blank: Result, ended: Ended) -> Result:
+        """Put together what is known."""
+        facts = Facts(
+            self.cause, self.phase, ended, self.told, self.job.limits, self.job.device, self.wall_s, self.used_s
+        )
+        measured = self.measured
+        if measured is not None and measured.ending is not None:
+            verdict = judge_measured(facts, measured.ending, measured.reached)
+        else:
+            verdict = judge(facts)
+        files, notes = hand_on(ended.files, ended.skipped, ended.skipped_more)
+        if verdict.ending is Ending.INFRA_ERROR and ended.broken:
+            notes += (Note("broken", {"detail": ended.broken[:500]}),)
+        fault = self.told.fault if self.told is not None else None
+        shown = replace(
+            blank,
+            ending=verdict.ending,
+            reached=verdict.reached,
+            stdout=self.out.stream(),
+            stderr=self.err.stream(),
+            value=self.told.value if self.told is not None and verdict.ending is Ending.OK else "",
+            fault=fault,
+            files=files,
+            notes=verdict.notes + notes,
+            phases_ms={name: round(value, 3) for name, value in self.phases_ms.items()},
+        )
+        return _with_figures(shown, measured, verdict) if measured is not None else shown
+
+
+def _with_figures(result: Result, measured: Measured, verdict: Verdict) -> Result:
+    """Add what was measured; nothing is believed of a run that was tampered with."""
+    if verdict.ending is Ending.TAMPERED:
+        return result
+    return replace(
+        result,
+        fault=measured.fault or result.fault,
+        variants=measured.variants,
+        ratios=measured.ratios,
+        checked=measured.checked,
+        confirmed=measured.confirmed,
+        noise=measured.noise,
+        flags=measured.flags,
+        phases_ms=result.phases_ms | measured.phases_ms,
+    )
