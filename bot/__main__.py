@@ -2,18 +2,21 @@
 
 import argparse
 import asyncio
+import json
 import logging
 import os
 import signal
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
-from bot import hosting, settings
+from bot import hosting, preview, rehearsal, settings
 from bot.adapters.shell import parse as shell_parse
 from bot.adapters.shell import render as shell_render
 from bot.adapters.shell import serve as shell
-from bot.adapters.web.serve import WebChat
-from bot.app import App
+from bot.adapters.web import render as web_render
+from bot.adapters.web import serve
+from bot.app import App, SystemDice
 from bot.errors import BotError
 from content import loader
 from content.faults import CourseError
@@ -33,6 +36,10 @@ def main(argv: list[str] | None = None) -> int:
                 return asyncio.run(_web(found))
             case "say":
                 return asyncio.run(_say(found, chosen))
+            case "check":
+                return asyncio.run(_check(found, chosen))
+            case "preview":
+                return asyncio.run(_preview(found, chosen))
             case other:
                 message = f"no such command: {other}"
                 raise ValueError(message)
@@ -56,13 +63,19 @@ def _parser() -> argparse.ArgumentParser:
     say.add_argument("--json", action="store_true", help="print the neutral blocks, one JSON document an argument")
     say.add_argument("--no-runner", action="store_true", help="start no runner: nothing can be run or timed")
     say.add_argument("texts", nargs="*", metavar="TEXT", help="a text, @FILE to upload, [2] or [label] to press")
+    check = commands.add_parser("check", help="render every stop of every lesson, and run all that can be run")
+    check.add_argument("--no-runner", action="store_true", help="render only")
+    check.add_argument("--json", action="store_true", help="print the findings as one JSON document")
+    show = commands.add_parser("preview", help="show a lesson in the browser, and again whenever it is saved")
+    show.add_argument("lesson", metavar="LESSON", help="the lesson's slug")
+    show.add_argument("--port", type=int, default=0, help="the port on this machine; a free one by default")
     return parser
 
 
 async def _web(found: settings.Settings) -> int:
     with hosting.only_one(found.data):
         key = settings.installation_key(found.data)
-        chat = WebChat()
+        chat = serve.WebChat()
         course = loader.load_course(found.content)
         async with hosting.open_app(found, os.environ, course, chat, adopt=True, with_runner=True) as app:
             loop = asyncio.get_running_loop()
@@ -96,6 +109,38 @@ async def _say(found: settings.Settings, chosen: argparse.Namespace) -> int:
         await app.runner_asked()
         async for said, shown in shell.say(app, chosen.learner, chosen.texts, lambda name: Path(name).read_bytes()):
             print(shell_render.as_json(said, shown) if chosen.json else shell_render.as_text(said, shown), flush=True)
+    return 0
+
+
+async def _check(found: settings.Settings, chosen: argparse.Namespace) -> int:
+    course = loader.load_course(found.content)
+    dice = SystemDice()
+    look = serve.look(course)
+    findings = [
+        *rehearsal.rendered(course, dice, lambda reply: str(web_render.reply(reply, look))),
+        *rehearsal.rendered(course, dice, shell_render.plain),
+    ]
+    if not chosen.no_runner:
+        async with hosting.open_runner(found, os.environ) as runner:
+            async for finding in rehearsal.run_through(course, runner, dice):
+                findings.append(finding)
+                if not chosen.json:
+                    print(f"{'ok ' if finding.good else 'BAD'} {finding.where}: {finding.seen}", flush=True)
+    bad = [finding for finding in findings if not finding.good]
+    if chosen.json:
+        print(json.dumps({"ok": not bad, "findings": [asdict(finding) for finding in findings]}, ensure_ascii=False))
+    else:
+        for finding in bad:
+            print(f"BAD {finding.where}: {finding.seen}")
+        print(f"{len(findings)} things tried, {len(bad)} of them bad")
+    return 1 if bad else 0
+
+
+async def _preview(found: settings.Settings, chosen: argparse.Namespace) -> int:
+    def said(address: str) -> None:
+        print(f"Tasree: {address}", flush=True)
+
+    await preview.serve_preview(found.content, chosen.lesson, SystemDice(), chosen.port, said)
     return 0
 
 

@@ -139,6 +139,17 @@ async def open_app(  # noqa: PLR0913 - what differs between the commands
         yield app
 
 
+@asynccontextmanager
+async def open_runner(settings: Settings, environment: Mapping[str, str]) -> AsyncIterator[Runner]:
+    """Give the runner alone.
+
+    Raises:
+        SettingsError: naming what is wrong.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        yield _runner(settings, environment, stack)
+
+
 def _runner(settings: Settings, environment: Mapping[str, str], stack: contextlib.AsyncExitStack) -> Runner:
     if settings.runner == "embedded":
         own = OwnRunner(environment)

@@ -1,0 +1,206 @@
+"""What a static check of the lessons cannot say: every stop rendered, every example, prediction, card and exercise run.
+
+Law: a lesson passes only by what the runner measured or printed here and now; a machine's noise is told, not failed on.
+"""
+
+import math
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.engine import course_map
+from bot.engine.buttons import Op, encode
+from bot.engine.effects import Edit, RunCode, Say
+from bot.engine.events import ButtonPressed, ChatOpened, Event
+from bot.engine.known import Dice, Known
+from bot.engine.replies import Reply
+from bot.engine.session import Session
+from bot.engine.turn import take_turn
+from bot.ports import Runner
+from content import schema
+from content.schema import Course, Lesson
+from sandbox_runner.errors import RunnerError
+from sandbox_runner.protocol import (
+    Capabilities,
+    Claim,
+    Device,
+    Ending,
+    Finished,
+    Job,
+    JobKind,
+    Limits,
+    Ratio,
+    Result,
+)
+
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+LEARNER = "0" * 32
+WHEN = datetime(2026, 1, 1, tzinfo=UTC)
+CAPABLE = Capabilities(kinds=tuple(JobKind), devices=(Device.CPU, Device.CUDA), device_count=1)
+
+Draw = Callable[[Reply], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was tried: where in the course, whether it holds, and what was seen."""
+
+    where: str
+    good: bool
+    seen: str
+
+
+def shown(course: Course, slug: str, dice: Dice) -> Iterator[tuple[str, tuple[Reply, ...]]]:
+    """Give every stop and door of a lesson: the button that leads there, and the replies to it."""
+    lesson = next(lesson for lesson in course.lessons if lesson.slug == slug)
+    presses = [course_map.go(stop) for stop in course_map.stops(lesson)]
+    presses += [encode(op, slug) for op in (Op.QUIZ, Op.CARDS, Op.MYTHS)]
+    presses += [encode(Op.EXERCISE, slug, exercise.id) for exercise in lesson.exercises]
+    for press in presses:
+        yield press, _replies(course, ButtonPressed(press), dice)
+
+
+def rendered(course: Course, dice: Dice, draw: Draw) -> Iterator[Finding]:
+    """Render the greeting, and every stop and door of every lesson."""
+    yield _drawn("greeting", _replies(course, ChatOpened(), dice), draw)
+    for lesson in course.lessons:
+        for press, replies in shown(course, lesson.slug, dice):
+            yield _drawn(f"{lesson.slug}: {press}", replies, draw)
+
+
+def _replies(course: Course, event: Event, dice: Dice) -> tuple[Reply, ...]:
+    turn = take_turn(Session(LEARNER), event, Known(capabilities=CAPABLE), course, WHEN, dice)
+    return tuple(effect.reply for effect in turn.effects if isinstance(effect, Say | Edit))
+
+
+def _drawn(where: str, replies: tuple[Reply, ...], draw: Draw) -> Finding:
+    try:
+        sizes = [len(draw(reply)) for reply in replies]
+    except Exception as error:  # noqa: BLE001 - whatever a renderer raises is what this looks for
+        return Finding(where, good=False, seen=f"does not render: {error!r}")
+    return Finding(where, good=bool(replies) and all(sizes), seen=f"{len(replies)} replies")
+
+
+async def run_through(course: Course, runner: Runner, dice: Dice) -> AsyncIterator[Finding]:
+    """Run everything of every lesson that can be run on the runner's devices.
+
+    Raises:
+        RunnerError: when no runner answers.
+    """
+    devices = (await runner.capabilities()).devices
+    for lesson in course.lessons:
+        for example in lesson.examples:
+            if not any(Device(name) in devices for name in example.devices):
+                yield Finding(f"{lesson.slug}: {example.id}", good=True, seen=f"not run: needs {example.devices}")
+                continue
+            result = await _finished(runner, _example_job(course, lesson, example, dice))
+            yield _of_example(course, lesson, example, result)
+            for myth in lesson.myths:
+                if myth.experiment == example.id:
+                    yield _of_myth(lesson, myth, result)
+        for item in lesson.check:
+            if isinstance(item, schema.PredictOutput):
+                source = course.files[f"{lesson.slug}/{item.code}"]
+                job = Job(dice.identity(), JobKind.RUN, source, LEARNER, filename=item.code)
+                yield _of_prediction(lesson, item, await _finished(runner, job))
+        for exercise in lesson.exercises:
+            yield _of_exercise(lesson, exercise, await _finished(runner, _exercise_job(course, lesson, exercise, dice)))
+
+
+async def _finished(runner: Runner, job: Job) -> Result:
+    async for event in runner.submit(job):
+        if isinstance(event, Finished):
+            return event.result
+    message = "the runner ended the stream without a result"
+    raise RunnerError(message)
+
+
+def _example_job(course: Course, lesson: Lesson, example: schema.Example, dice: Dice) -> Job:
+    press = ButtonPressed(encode(Op.EXAMPLE, lesson.slug, example.id))
+    turn = take_turn(Session(LEARNER), press, Known(capabilities=CAPABLE), course, WHEN, dice)
+    return next(effect.job for effect in turn.effects if isinstance(effect, RunCode))
+
+
+def _of_example(course: Course, lesson: Lesson, example: schema.Example, result: Result) -> Finding:
+    where = f"{lesson.slug}: {example.id}"
+    if result.ending is not Ending.OK:
+        why = result.fault.last_line if result.fault else ""
+        return Finding(where, good=False, seen=f"{result.ending.value} {why}".rstrip())
+    if example.kind == "time":
+        seen = ", ".join(_worded(ratio) for ratio in result.ratios)
+        return Finding(where, good=bool(result.ratios), seen=seen or "no ratio was measured")
+    if example.expected is None or example.expected.varies:
+        return Finding(where, good=True, seen="ran")
+    wanted = course.files[f"{lesson.slug}/{example.expected.file}"]
+    printed = result.stdout.head + result.stdout.tail
+    if alike(printed, wanted, example.expected.rel):
+        return Finding(where, good=True, seen="printed what is expected")
+    return Finding(where, good=False, seen=f"printed {printed.strip()!r}, not {wanted.strip()!r}")
+
+
+def alike(printed: str, wanted: str, rel: float) -> bool:
+    """Compare output: the words exactly (but for spaces at line ends), the numbers within `rel`."""
+    left, right = ([line.rstrip() for line in text.strip().splitlines()] for text in (printed, wanted))
+    if rel <= 0.0 or left == right:
+        return left == right
+    one, other = "\n".join(left), "\n".join(right)
+    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
+        return False
+    pairs = zip(NUMBER.findall(one), NUMBER.findall(other), strict=True)
+    return all(math.isclose(float(a), float(b), rel_tol=rel) for a, b in pairs)
+
+
+def _of_myth(lesson: Lesson, myth: schema.Myth, result: Result) -> Finding:
+    where = f"{lesson.slug}: {myth.id}"
+    wanted = (myth.finding.name, myth.finding.against)
+    ratio = next((one for one in result.ratios if (one.name, one.against) == wanted), None)
+    if ratio is None:
+        return Finding(where, good=False, seen=f"{wanted[0]} against {wanted[1]} was not measured")
+    if ratio.claim is Claim.UNCLEAR or myth.truth == "depends":
+        return Finding(where, good=True, seen=f"{_worded(ratio)}: nothing to hold it against")
+    holds = ratio.claim.value in myth.finding.holds_when
+    return Finding(where, good=holds == (myth.truth == "fact"), seen=f"{_worded(ratio)}, said to be a {myth.truth}")
+
+
+def _of_prediction(lesson: Lesson, item: schema.PredictOutput, result: Result) -> Finding:
+    printed = (result.stdout.head + result.stdout.tail).strip() or result.value
+    good = result.ending is Ending.OK and " ".join(printed.split()) == " ".join(item.answer.split())
+    return Finding(f"{lesson.slug}: {item.id}", good, f"printed {printed!r}, the answer is {item.answer!r}")
+
+
+def _exercise_job(course: Course, lesson: Lesson, exercise: schema.Exercise, dice: Dice) -> Job:
+    """Compose a timing of the reference against the starter; each keeps a namespace of its own."""
+    texts = {name: course.files[f"{lesson.slug}/{file}"] for name, file in _files(exercise).items()}
+    size = max(check.n for check in exercise.checks)
+    source = "\n".join(
+        [
+            "import numpy",
+            *(f"{name} = {{}}\nexec({text!r}, {name})" for name, text in texts.items()),
+            f"n = {size}",
+            "def make(rng, n):",
+            "    return {'arguments': starter['make'](rng, n)}",
+            f"arguments = starter['make'](numpy.random.default_rng({exercise.checks[0].seed}), n)",
+            *(f"# %% {name}\n{name}['solve'](**arguments)" for name in texts),
+        ]
+    )
+    return Job(dice.identity(), JobKind.TIME, source, LEARNER, limits=Limits(), filename="exercise.py")
+
+
+def _files(exercise: schema.Exercise) -> dict[str, str]:
+    return {"starter": exercise.starter, "reference": exercise.reference}
+
+
+def _of_exercise(lesson: Lesson, exercise: schema.Exercise, result: Result) -> Finding:
+    where = f"{lesson.slug}: {exercise.id}"
+    if result.ending is not Ending.OK or not result.ratios:
+        why = result.fault.last_line if result.fault else ""
+        return Finding(where, good=False, seen=f"{result.ending.value} {why}".rstrip())
+    ratio = result.ratios[0]
+    seen = f"{_worded(ratio)}, {exercise.ratio:g} times wanted"
+    return Finding(where, good=ratio.ci99[0] > exercise.ratio and result.checked != "", seen=seen)
+
+
+def _worded(ratio: Ratio) -> str:
+    low, high = ratio.ci99
+    return f"{ratio.name} {ratio.claim.value} than {ratio.against}: {ratio.point:.3g} [{low:.3g}, {high:.3g}]"
