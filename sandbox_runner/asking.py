@@ -83,9 +83,8 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Warmed:
-    """How many calls a warm-up made, the time of all, and how many frames torch has compiled so far."""
+    """The time that the calls of a warm-up took together, and how many frames torch has compiled so far."""
 
-    calls: int
     ns: int
     compiled: int
 

@@ -170,7 +170,7 @@ class _Timing:
     async def _warm(self) -> list[float]:
         """Warm the variants up in turn, by time and by calls; give the ns a call that each has come to."""
         per_call = list(self.first_ns)
-        spent, calls = [0.0] * len(per_call), [1] * len(per_call)
+        spent, calls = [0] * len(per_call), [1] * len(per_call)
         compiled, still, turns = -1, 0, 0
         while True:
             cold = [i for i in self._all() if not self._is_warm(spent[i], calls[i], per_call[i])]
@@ -178,15 +178,15 @@ class _Timing:
                 return per_call
             seen = compiled
             for i in cold or self._all():
-                warmed, _, wall = await self.harness.ask(Warmed, "warm", variant=i, ns=_SLICE_NS, calls=1)
-                took = float(min(max(warmed.ns, 1), wall))
-                made = max(warmed.calls, 1)
-                spent[i], calls[i], per_call[i] = spent[i] + took, calls[i] + made, took / made
+                # Sized by what the parent waited: a clock inside that stands still must not ask for calls without end.
+                made = 1 if turns == 0 else max(1, min(int(_SLICE_NS / per_call[i]), 4 * calls[i]))
+                warmed, _, wall = await self.harness.ask(Warmed, "warm", variant=i, calls=made)
+                spent[i], calls[i], per_call[i] = spent[i] + wall, calls[i] + made, wall / made
                 seen = max(seen, warmed.compiled)
             still = still + 1 if seen == compiled else 0
             compiled, turns = seen, turns + 1
 
-    def _is_warm(self, spent: float, calls: int, per_call: float) -> bool:
+    def _is_warm(self, spent: int, calls: int, per_call: float) -> bool:
         """Tell whether a variant has had its time and calls; a slow one needs one call after its first."""
         if per_call * 2 * len(self.named) > self.harness.left_s() * 1e9:
             self._flag(Flag("short_warmup", {}))

@@ -59,7 +59,7 @@ def plan(source: str, filename: str) -> Plan:
     source = source.removeprefix("\ufeff")
     found = magics.take_out(source, filename)
     tree = found.tree
-    cells = _cells(tree.body, found.text)
+    cells = _cells(tree.body, found.text, [one.line for one in found.timed])
     if found.timed:
         setup, variants = _with_magics(cells, found.timed)
     elif len(cells) > 1:
@@ -94,7 +94,7 @@ def _checked(filename: str, setup: list[ast.stmt], variants: list[Variant]) -> P
     return made
 
 
-def _cells(body: list[ast.stmt], text: str) -> list[_Cell]:
+def _cells(body: list[ast.stmt], text: str, timed: list[int]) -> list[_Cell]:
     cells = [_Cell("", 1, marked=False)]
     marks = _markers(text)
     for statement in body:
@@ -111,13 +111,14 @@ def _cells(body: list[ast.stmt], text: str) -> list[_Cell]:
         marked[0].body[:0] = head.body
     else:
         marked = cells
-    return _numbered(marked)
+    return _numbered(marked, timed)
 
 
-def _numbered(cells: list[_Cell]) -> list[_Cell]:
+def _numbered(cells: list[_Cell], timed: list[int]) -> list[_Cell]:
     kept: list[_Cell] = []
     for i, cell in enumerate(cells):
-        if i and not cell.body:
+        end = cells[i + 1].line if i + 1 < len(cells) else 1 << 60
+        if i and not cell.body and not any(cell.line < line < end for line in timed):
             if cell.name:
                 refuse("cell_empty", cell.line, f"the cell {cell.name!r} is empty")
             continue

@@ -100,8 +100,10 @@ def checked(variant: Variant) -> list[tuple[str, int]]:
                 refuse("cell_return", line, "'return' outside function")
             case ast.Yield() | ast.YieldFrom():
                 refuse("cell_yield", line, "'yield' outside function")
-            case ast.Await() | ast.AsyncFor() | ast.AsyncWith() | ast.comprehension(is_async=1):
+            case ast.Await() | ast.AsyncFor() | ast.AsyncWith():
                 refuse("cell_await", line, "'await' outside function")
+            case ast.comprehension(is_async=1):
+                refuse("cell_await", node.target.lineno, "'await' outside function")
             case ast.Global():
                 refuse("cell_global", line, "'global' in a variant: assign in the set-up instead")
             case ast.ImportFrom(names=[ast.alias(name="*"), *_]):

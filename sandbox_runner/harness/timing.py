@@ -92,8 +92,10 @@ class _Bench:
         except CellError as refused:
             raise _Fault({"name": "SyntaxError", "last_line": f"SyntaxError: {refused}", "line": refused.line,
                           "code": refused.code}) from None  # fmt: skip
-        except SyntaxError as wrong:
+        except (SyntaxError, ValueError) as wrong:
             raise _Fault(_told(wrong, self._filename)) from None
+        except (RecursionError, MemoryError):
+            raise _Fault({"name": "SyntaxError", "last_line": "SyntaxError: too deeply nested"}) from None
         variants = [{"name": v.name, "line": v.line, "result": list(result_names(v))} for v in self._plan.variants]
         return b"", {"variants": variants, "remarks": [list(remark) for remark in self._plan.remarks]}
 
@@ -143,20 +145,15 @@ class _Bench:
             value = self._call(self._functions[variant])
         return self._shown(variant, value, share)
 
-    def warm(self, variant: int, ns: int, calls: int) -> Answer:
-        """Call a variant for at least `ns` and `calls`; say how many calls it was, their time, and compilations."""
-        function, done = self._functions[variant], 0
+    def warm(self, variant: int, calls: int) -> Answer:
+        """Call a variant `calls` times, its output dropped; say how long that took, and what was compiled so far."""
         with _Quiet(self._sink):
             start = _clock()
-            while True:
-                self._call(function)
-                done += 1
-                if done >= calls:
-                    self._call(_synchronize)
-                    if _clock() - start >= ns:
-                        break
+            for _ in repeat(None, calls):
+                self._call(self._functions[variant])
+            self._call(_synchronize)
             took = _clock() - start
-        return b"", {"calls": done, "ns": took, "compiled": _compiled()}
+        return b"", {"ns": took, "compiled": _compiled()}
 
     def calm(self) -> Answer:
         """Collect garbage, set aside what lives, and collect no more by itself."""
