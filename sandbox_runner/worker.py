@@ -34,16 +34,17 @@ Emit = Callable[[Progress], None]
 class SandboxWorker:
     """Runs jobs in a sandbox. `emit`s progress only; the queue around it says accepted and finished."""
 
-    def __init__(self, sandbox: Sandbox, machine: Machine, *, grace_s: float = GRACE_S) -> None:
+    def __init__(
+        self, sandbox: Sandbox, machine: Machine, *, walls: tuple[str, ...] = (), grace_s: float = GRACE_S
+    ) -> None:
         self._sandbox = sandbox
         self._machine = machine
+        self.walls = walls
         self._grace_s = grace_s
 
     async def run_job(self, job: Job, slot: int, emit: Emit) -> Result:
         """Run one job in `slot`. Cancelled as a task, it kills within a second and returns `cancelled`."""
-        blank = Result(
-            job.id, job.kind, Ending.INFRA_ERROR, job.device, machine=self._machine, walls=self._sandbox.walls
-        )
+        blank = Result(job.id, job.kind, Ending.INFRA_ERROR, job.device, machine=self._machine, walls=self.walls)
         if job.kind not in {JobKind.RUN, JobKind.TIME}:
             return replace(blank, notes=(Note("kind_not_offered", {"kind": job.kind.value}),))
         filename = job.filename if _SAFE_NAME.fullmatch(job.filename) else "code.py"
@@ -163,7 +164,6 @@ class _Run:
     async def _talk(self) -> None:
         try:
             await self._ask("start", self.job.limits.start_s, kind=self.job.kind.value)
-            self._leave()
             if self.job.kind is JobKind.TIME:
                 await self._time()
             else:
@@ -240,6 +240,7 @@ class _Run:
             await asyncio.sleep(_CPU_POLL_S)
 
     def _enter(self, phase: Phase) -> None:
+        self._leave()
         self._note_phase(phase)
         self.emit(Progress(phase))
 

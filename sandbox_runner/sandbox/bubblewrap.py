@@ -23,6 +23,7 @@ from sandbox_runner.sandbox.interpreter import Interpreter, ask_interpreter, mak
 from sandbox_runner.sandbox.jailed import Jailed
 from sandbox_runner.sandbox.policy import Policy, load_policy
 from sandbox_runner.sandbox.port import Staged
+from sandbox_runner.sandbox.probing import PROVEN_INSIDE, PROVEN_OUTSIDE, Setting
 from sandbox_runner.sandbox.seccomp import compile_filter
 
 BASE_UID = 64100
@@ -35,7 +36,7 @@ _TOTAL_FILES_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class BubblewrapSettings:
-    """What an operator decides. `cores` caps the CPU of one job; `cgroups` False leaves memory to the watchdog."""
+    """What an operator decides. `cores` caps the CPU of one job (0: all the host's); `cgroups` False leaves memory to the watchdog."""
 
     learners_python: str
     base_uid: int = BASE_UID
@@ -62,7 +63,6 @@ class Bubblewrap:
         self._fonts = fonts
         self._filter = compile_filter(policy.seccomp)
         self._root = os.geteuid() == 0
-        self._cores = settings.cores or float(len(os.sched_getaffinity(0)))
         self._count = 0
         self.no_cgroup = "" if settings.cgroups else "switched off by the settings"
         self._cgroups: Cgroups | None = None
@@ -74,12 +74,14 @@ class Bubblewrap:
 
     @property
     def walls(self) -> tuple[str, ...]:
-        """The walls put around each job here; `probe` proves them by attempts."""
-        always = ("namespaces", "network", "read_only_root", "environment", "capabilities", "seccomp", "rlimits")
-        capped = ("disk_bytes", "inodes")
-        uid = ("uid", "uid_per_slot") if self._root else ("uid",)
-        memory = ("memory_cgroup", "pids_cgroup") if self._cgroups else ("memory_watchdog",)
-        return always + capped + uid + memory
+        """The walls that are put up here; whether they hold is for the probe to say."""
+        optional = (("uid_per_slot",) if self._root else ()) + (("cgroup",) if self._cgroups else ())
+        return PROVEN_INSIDE + PROVEN_OUTSIDE + optional
+
+    @property
+    def setting(self) -> Setting:
+        """What a probe of this sandbox must know."""
+        return Setting(tuple(self._policy.environment), self.no_cgroup, (str(_HARNESS), str(self._folder)))
 
     async def start(self, job: Staged) -> Jailed:
         """Start the keeper and the harness inside the walls.
@@ -131,7 +133,7 @@ class Bubblewrap:
         limits, spare = job.limits, self._policy.spare_processes
         try:
             return self._cgroups.create(
-                name, memory_bytes=limits.memory_bytes, processes=limits.processes + spare // 2, cores=self._cores
+                name, memory_bytes=limits.memory_bytes, processes=limits.processes + spare, cores=self._settings.cores
             )
         except NoCgroupError as refused:
             message = f"the job's control group could not be made: {refused}"
@@ -252,8 +254,21 @@ async def open_bubblewrap(settings: BubblewrapSettings) -> Bubblewrap:
             raise SetupError(message)
     folder = _own_folder(settings.folder)
     interpreter = await ask_interpreter(settings.learners_python)
-    fonts = await make_font_cache(settings.learners_python, folder / "fonts") if interpreter.matplotlib else ()
+    fonts = await make_font_cache(settings.learners_python, _font_folder(interpreter, folder))
     return Bubblewrap(settings, load_policy(), interpreter, folder, fonts)
+
+
+def _font_folder(interpreter: Interpreter, otherwise: Path) -> Path:
+    """A folder of our own that lasts, one a matplotlib: listing the host's fonts takes a second."""
+    cache = Path("/var/cache") if os.geteuid() == 0 else Path.home() / ".cache"
+    folder = cache / "tasree" / f"matplotlib-{interpreter.matplotlib}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if folder.stat().st_uid == os.geteuid() and os.access(folder, os.W_OK):
+            return folder
+    except OSError:
+        pass
+    return otherwise / "fonts"
 
 
 def _own_folder(wanted: str) -> Path:

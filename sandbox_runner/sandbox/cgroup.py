@@ -101,7 +101,7 @@ class Cgroups:
     parents: dict[str, Path]
 
     def create(self, name: str, *, memory_bytes: int, processes: int, cores: float) -> Group:
-        """Make a group named `name` with hard limits; swap is not lent.
+        """Make a group named `name` with hard limits; swap is not lent. `cores` 0 leaves the CPU whole.
 
         Raises:
             NoCgroupError: the kernel refused.
@@ -203,7 +203,8 @@ def _enable_v2(parent: Path) -> None:
 def _limit_v2(folder: Path, memory_bytes: int, processes: int, cores: float) -> None:
     (folder / "memory.max").write_text(str(memory_bytes))
     (folder / "pids.max").write_text(str(processes))
-    (folder / "cpu.max").write_text(f"{int(cores * _PERIOD_US)} {_PERIOD_US}")
+    if cores:
+        (folder / "cpu.max").write_text(f"{int(cores * _PERIOD_US)} {_PERIOD_US}")
     swap = folder / "memory.swap.max"
     if swap.exists():
         swap.write_text("0")
@@ -216,7 +217,7 @@ def _limit_v1(folders: dict[str, Path], memory_bytes: int, processes: int, cores
     if both.exists():
         both.write_text(str(memory_bytes))
     (folders["pids"] / "pids.max").write_text(str(processes))
-    if "cpu" in folders:
+    if "cpu" in folders and cores:
         (folders["cpu"] / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
         (folders["cpu"] / "cpu.cfs_quota_us").write_text(str(int(cores * _PERIOD_US)))
 

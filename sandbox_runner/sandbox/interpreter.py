@@ -68,6 +68,8 @@ async def ask_interpreter(path: str) -> Interpreter:
 async def make_font_cache(path: str, folder: Path) -> tuple[Path, ...]:
     """Let the learners' matplotlib write its list of fonts into `folder` once; none when it has no matplotlib."""
     _make(folder)
+    if known := _font_lists(folder):
+        return known
     try:
         await _output(path, "-I", "-c", _FONTS, environment={"MPLCONFIGDIR": str(folder), "PATH": "/usr/bin:/bin"})
     except SetupError:

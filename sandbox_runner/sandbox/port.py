@@ -102,10 +102,6 @@ class Confined(Protocol):
 class Sandbox(Protocol):
     """One way to confine."""
 
-    @property
-    def walls(self) -> tuple[str, ...]:
-        """The names of the walls that this way puts around a job here."""
-
     async def start(self, job: Staged) -> Confined:
         """Start the harness inside the walls.
 

@@ -1,0 +1,194 @@
+"""Proves each wall by an attempt from inside, and says of one that is missing whether it matters and how to mend it.
+
+Law: a wall stands only when an attempt to pass it was made and failed; an attempt that could not be made proves
+nothing, and counts as a missing wall. Texts here are for operators.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import json
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox_runner.protocol import Ending, Job, JobKind, Limits, Result, Wall
+
+Try = Callable[[Job, int], Awaitable[Result]]
+"""Runs a job of ours inside the walls, in a slot, and gives its result."""
+
+_LIMITS = Limits(run_s=8.0, memory_bytes=192 << 20, processes=48, disk_bytes=32 << 20, inodes=500)
+_NAMESPACES = (
+    "bubblewrap could not make namespaces. Debian: apt install bubblewrap; kernel.unprivileged_userns_clone=1. "
+    "Ubuntu 24.04 restricts user namespaces: install an AppArmor profile that allows `userns` for bwrap (package "
+    "apparmor-profiles: bwrap-userns-restrict) and for this interpreter, or start the runner as root. In a container: "
+    "start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --cap-add SYS_ADMIN."
+)
+_CGROUP = (
+    "Give the runner a control group of its own: as a systemd unit with Delegate=yes; in a container, mount "
+    "/sys/fs/cgroup writable (--cgroupns=private and --privileged, or -v /sys/fs/cgroup:/sys/fs/cgroup:rw)."
+)
+_MENDS = {
+    "seccomp": "The filter is not loaded: install libseccomp2 and pyseccomp, and a kernel with CONFIG_SECCOMP_FILTER.",
+    "uid_per_slot": "Start the runner as root: each slot then has a uid of its own. Without root one uid serves all.",
+    "cgroup": _CGROUP,
+    "memory": _CGROUP,
+    "process_count": _CGROUP,
+    "cpu": _CGROUP,
+}
+PROVEN_INSIDE = ("processes", "network", "ipc", "files", "environment", "uid", "capabilities", "seccomp", "rlimits")
+PROVEN_OUTSIDE = ("memory", "process_count", "disk_bytes", "inodes", "cpu", "leftovers")
+_OPTIONAL = {"uid_per_slot", "cgroup"}
+
+_FORKS = """
+import os, sys, time
+made = 0
+try:
+    while made < 400:
+        if os.fork() == 0:
+            time.sleep(5); os._exit(0)
+        made += 1
+except OSError:
+    pass
+print(made)
+"""
+_DISK = """
+made = 0
+try:
+    for number in range(64):
+        with open(f"part-{number}", "wb") as out: out.write(bytes(1 << 20))
+        made += 1
+except OSError:
+    pass
+print(made)
+"""
+_INODES = """
+made = 0
+try:
+    while made < 5000:
+        open(f"/tmp/{made}", "w").close(); made += 1
+except OSError:
+    pass
+print(made)
+"""
+_MEMORY = "held = []\nfor _ in range(64): held.append(b'x' * (8 << 20))\n"
+_DAEMON = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0: time.sleep(60)
+    os._exit(0)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the probe must know of the sandbox: variables allowed inside, why no control group, host paths to hide."""
+
+    variables: tuple[str, ...]
+    no_cgroup: str = ""
+    hidden: tuple[str, ...] = ()
+
+
+async def probe(attempt: Try, setting: Setting) -> tuple[Wall, ...]:
+    """Try every wall. A few seconds; never raises for a wall that is missing."""
+    with _lures() as lures:
+        facts = {**lures, "variables": list(setting.variables), "hidden": list(setting.hidden)}
+        source = Path(__file__).with_name("attempt.py").read_text(encoding="utf-8")
+        source = source.replace('"@FACTS@"', repr(json.dumps(facts)))
+        first, second = await asyncio.gather(_one(attempt, source, 0), _one(attempt, source, 1))
+    outcomes = _within(first)
+    outcomes["uid_per_slot"] = _own_uids(first, second)
+    outcomes["cgroup"] = setting.no_cgroup
+    for names in ((("memory", _memory), ("process_count", _forks)), (("disk_bytes", _disk), ("inodes", _inodes)),
+                  (("cpu", _cpu), ("leftovers", _leftovers))):  # fmt: skip
+        said = await asyncio.gather(*(check(attempt, slot) for slot, (_, check) in enumerate(names)))
+        outcomes |= dict(zip((name for name, _ in names), said, strict=True))
+    return tuple(_wall(name, passed) for name, passed in outcomes.items())
+
+
+def _wall(name: str, passed: str) -> Wall:
+    mend = _MENDS.get(name, _NAMESPACES) if passed else ""
+    return Wall(name, stands=not passed, matters=name not in _OPTIONAL, detail=passed[:300], mend=mend)
+
+
+async def _one(attempt: Try, source: str, slot: int, limits: Limits = _LIMITS) -> Result:
+    return await attempt(Job(f"probe-{secrets.token_hex(6)}", JobKind.RUN, source, "probe", limits=limits), slot)
+
+
+def _within(result: Result) -> dict[str, str]:
+    """What the attempts inside say; where they say nothing, no wall is proven."""
+    try:
+        said = json.loads(result.stdout.head)
+        return {name: str(said[name]) for name in PROVEN_INSIDE}
+    except (ValueError, KeyError, TypeError):
+        return dict.fromkeys(PROVEN_INSIDE, f"not proven: {_why(result)}")
+
+
+def _own_uids(first: Result, second: Result) -> str:
+    try:
+        one, other = json.loads(first.stdout.head)["ids"], json.loads(second.stdout.head)["ids"]
+    except (ValueError, KeyError, TypeError):
+        return f"not proven: {_why(first)}"
+    return "" if one != other else f"slots 0 and 1 both have the ids {one}"
+
+
+async def _memory(attempt: Try, slot: int) -> str:
+    result = await _one(attempt, _MEMORY, slot)
+    return "" if result.ending is Ending.OOM_HOST else f"512 MiB under a limit of 192: {_why(result)}"
+
+
+async def _cpu(attempt: Try, slot: int) -> str:
+    limits = Limits(run_s=8.0, cpu_s=0.3, memory_bytes=_LIMITS.memory_bytes)
+    result = await _one(attempt, "while True: pass", slot, limits)
+    return "" if result.ending is Ending.CPU_LIMIT else f"computed on past 0.3 s: {_why(result)}"
+
+
+async def _leftovers(attempt: Try, slot: int) -> str:
+    result = await _one(attempt, _DAEMON, slot)
+    left = [note for note in result.notes if note.code == "left_processes"]
+    return "" if result.ending is Ending.OK and left else f"a daemon was not found and ended: {_why(result)}"
+
+
+async def _forks(attempt: Try, slot: int) -> str:
+    return await _counted(attempt, slot, _FORKS, _LIMITS.processes)
+
+
+async def _disk(attempt: Try, slot: int) -> str:
+    return await _counted(attempt, slot, _DISK, _LIMITS.disk_bytes >> 20)
+
+
+async def _inodes(attempt: Try, slot: int) -> str:
+    return await _counted(attempt, slot, _INODES, _LIMITS.inodes + 20)
+
+
+async def _counted(attempt: Try, slot: int, source: str, most: int) -> str:
+    result = await _one(attempt, source, slot)
+    said = result.stdout.head.strip()
+    if not said.isdigit():
+        return f"not proven: {_why(result)}"
+    return "" if int(said) <= most else f"{said} passed a limit of {most}"
+
+
+def _why(result: Result) -> str:
+    details = [str(note.values["detail"]) for note in result.notes if "detail" in note.values]
+    return " ".join([result.ending.value, *details, result.stderr.head[-300:].strip()]).strip()
+
+
+@contextlib.contextmanager
+def _lures() -> Iterator[dict[str, object]]:
+    """Things of the host for the attempts to reach for: a listening port, an abstract socket, a memory segment."""
+    libc = ctypes.CDLL(None)
+    segment = libc.shmget(0, 4096, 0o1600 | 0o066)
+    name = f"tasree-probe-{secrets.token_hex(8)}"
+    try:
+        with socket.socket() as port, socket.socket(socket.AF_UNIX) as abstract:
+            port.bind(("127.0.0.1", 0))
+            port.listen()
+            abstract.bind("\0" + name)
+            abstract.listen()
+            yield {"port": port.getsockname()[1], "abstract": name, "segment": segment}
+    finally:
+        libc.shmctl(segment, 0, None)
