@@ -4,6 +4,7 @@ Law: frames are forgeable. Reading never raises; what does not fit is `Unreadabl
 that the page can be told which of its events was refused.
 """
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -15,6 +16,10 @@ Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{8,64}$")]
 
 Change = Annotated[int, Field(ge=0, le=2**53)]
 """A change or reply number, as far as a script's numbers are exact."""
+
+_NAMED = re.compile(r'"id":\s?"([A-Za-z0-9-]{8,64})"')
+_HEAD = 200
+"""Characters in which the page's own frames name their event, even where the rest cannot be read."""
 
 _NAME_LIMIT = 255
 _PAYLOAD_LIMIT = 200
@@ -89,11 +94,6 @@ class Unreadable(_Closed):
     id: str = ""
 
 
-class _Marked(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
-    id: Id
-
-
 Frame = Hello | Earlier | Ping | TooLarge | Sent | Unreadable
 
 _FRAMES: TypeAdapter[Hello | Earlier | Ping | TooLarge | Sent] = TypeAdapter(
@@ -106,11 +106,8 @@ def frame(text: str) -> Frame:
     try:
         return _FRAMES.validate_json(text)
     except ValidationError:
-        pass
-    try:
-        return Unreadable(id=_Marked.model_validate_json(text).id)
-    except ValidationError:
-        return Unreadable()
+        named = _NAMED.search(text, 0, _HEAD)
+        return Unreadable(id=named.group(1) if named else "")
 
 
 def event(sent: Sent) -> Event:

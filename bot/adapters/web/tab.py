@@ -73,6 +73,7 @@ class Tab:
         self._change: int | None = None  # what the page has; None before it said so
         self._pending: dict[int, tuple[Shown, str]] = {}
         self._news = asyncio.Event()
+        self._sending = asyncio.Lock()
         self._taken: asyncio.Queue[parse.Sent | None] = asyncio.Queue(_QUEUE)
 
     def tell(self, shown: Shown, html: str) -> None:
@@ -132,13 +133,15 @@ class Tab:
                 _log.exception("an event was not taken")
                 await self._socket.close(code=1011)
             else:
+                await self._flush()  # who reads the acknowledgement has the answer already
                 await self._send({"t": "ack", "id": sent.id})
 
     async def _greet(self, since: int) -> None:
-        replies = await self._talk.since(self.chat, since)
-        shown = replies[-HISTORY:] if since == 0 else replies
-        self._change = max((reply.change for reply in replies), default=since)
-        await self._send_replies(shown, self._change, more=len(shown) < len(replies) if since == 0 else None)
+        async with self._sending:
+            replies = await self._talk.since(self.chat, since)
+            shown = replies[-HISTORY:] if since == 0 else replies
+            self._change = max((reply.change for reply in replies), default=since)
+            await self._send_replies(shown, self._change, more=len(shown) < len(replies) if since == 0 else None)
         self._news.set()
 
     async def _earlier(self, before: int) -> None:
@@ -150,6 +153,10 @@ class Tab:
         while True:
             await self._news.wait()
             self._news.clear()
+            await self._flush()
+
+    async def _flush(self) -> None:
+        async with self._sending:
             if self._change is not None:
                 await self._send_news(self._change)
 
