@@ -17,7 +17,9 @@ from bot.adapters.web.colour import coloured
 from bot.engine import replies
 from bot.ports import Shown
 
-WORDS = frozenset({"web.code", "web.download", "web.first_call", "web.interval", "web.time", "web.variant"})
+WORDS = frozenset(
+    {"web.against", "web.code", "web.download", "web.first_call", "web.interval", "web.time", "web.variant"}
+)
 """The phrases that fragments need."""
 
 _COLUMNS = 4

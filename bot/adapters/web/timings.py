@@ -24,7 +24,7 @@ def figure(block: replies.Timings, words: Mapping[str, str], spans: Callable[[re
     """Give the figure: what each variant took, how they compare, and on which machine."""
     longest = max((_sound(value) for row in block.rows for value in (row.median_ns, row.high_ns)), default=0.0)
     rows = _EMPTY.join(_row(row, longest, words) for row in block.rows)
-    ratios = _EMPTY.join(_ratio(ratio, words, spans) for ratio in block.ratios)
+    ratios = _EMPTY.join(_ratio(ratio, words) for ratio in block.ratios)
     return Markup(
         '<figure class="timings"><table><caption class="unseen">{}</caption>'
         '<thead class="unseen"><tr><th scope="col">{}</th><th scope="col">{}</th></tr></thead>'
@@ -55,9 +55,8 @@ def _row(row: replies.TimingRow, longest: float, words: Mapping[str, str]) -> Ma
 def _bar(row: replies.TimingRow, longest: float) -> Markup:
     if longest <= 0:
         return _EMPTY
-    scale = _WIDTH / longest
-    width = min(max(_sound(row.median_ns) * scale, _LEAST), _WIDTH)
-    low, high = (min(_sound(value) * scale, _WIDTH) for value in (row.low_ns, row.high_ns))
+    width = max(_share(row.median_ns, longest), _LEAST)
+    low, high = _share(row.low_ns, longest), _share(row.high_ns, longest)
     whisker = _EMPTY
     if high > low:
         ends = (_line(_WIDTH - x, 4, _WIDTH - x, _HEIGHT - 4) for x in (low, high))
@@ -76,7 +75,8 @@ def _line(x1: float, y1: float, x2: float, y2: float) -> Markup:
     )
 
 
-def _ratio(ratio: replies.RatioRow, words: Mapping[str, str], spans: Callable[[replies.Spans], Markup]) -> Markup:
+def _ratio(ratio: replies.RatioRow, words: Mapping[str, str]) -> Markup:
+    # The verdict is a paragraph of the reply already; here stand the figures it rests on.
     claim = ratio.claim if ratio.claim in _CLAIMS else "unclear"
     interval = _EMPTY
     if ratio.interval:
@@ -84,8 +84,13 @@ def _ratio(ratio: replies.RatioRow, words: Mapping[str, str], spans: Callable[[r
             words.get("web.interval", ""), ratio.interval
         )
     return Markup(
-        '<li class="claim-{}"><p class="ratio"><bdi dir="ltr" class="number">{}</bdi>{}</p><p>{}</p></li>'
-    ).format(claim, ratio.shown, interval, spans(ratio.verdict))
+        '<li class="claim-{}"><bdi dir="ltr" class="number">{}</bdi>'
+        '<span class="pair"><code dir="ltr">{}</code> {} <code dir="ltr">{}</code></span>{}</li>'
+    ).format(claim, ratio.shown, ratio.name, words.get("web.against", ""), ratio.against, interval)
+
+
+def _share(value: float, longest: float) -> float:
+    return min(_sound(value) / longest, 1.0) * _WIDTH
 
 
 def _sound(value: float) -> float:
