@@ -111,3 +111,11 @@ class Turn:
 
     session: Session
     effects: tuple[Effect, ...] = ()
+
+    def after(self, *effects: Effect) -> "Turn":
+        """Put effects before those of this turn."""
+        return Turn(self.session, (*effects, *self.effects))
+
+    def then(self, *effects: Effect) -> "Turn":
+        """Put effects behind those of this turn."""
+        return Turn(self.session, (*self.effects, *effects))

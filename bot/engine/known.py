@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from bot.engine import buttons
 from bot.engine.effects import Ask
-from bot.engine.events import ButtonPressed, Event, RunFinished, RunProgressed, TextSent
+from bot.engine.events import ButtonPressed, Event, RunFinished, RunProgressed
 from bot.engine.session import Session
 from sandbox_runner.protocol import Capabilities, Job
 
@@ -59,7 +59,7 @@ def needs(session: Session, event: Event) -> Needs:
         case ButtonPressed(payload):
             return _of_button(session, buttons.parse(payload))
         case RunProgressed(run, _) | RunFinished(run, _):
-            return Needs(run=run, ask=session.asked)
+            return Needs(run=run, ask=session.asked, votes=True)
         case _:
             return Needs(ask=session.asked, votes=True)
 

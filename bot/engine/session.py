@@ -22,13 +22,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Items asked one after the other: a lesson's check, cards or myths."""
+    """Items asked one after the other: a lesson's check, cards or myths; `missed` are ids to read up on."""
 
     kind: str
     lesson: str
     ahead: tuple[str, ...]
     done: int = 0
     credit: float = 0.0
+    missed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,10 @@ class PendingCode:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Everything a turn remembers. `asked` is the ask that a typed answer would answer."""
+    """Everything a turn remembers. `asked` is the ask that is open; `expects` says what a typed line would be.
+
+    `aside` are series left in the middle; `hinted` (hints shown) and `tried` (failed answers) belong to the open ask.
+    """
 
     learner: str
     course_hash: str = ""
@@ -56,6 +60,10 @@ class Session:
     last_run: str = ""
     greeted: bool = False
     visited: tuple[str, ...] = field(default=())
+    aside: tuple[Series, ...] = ()
+    expects: str = ""
+    hinted: int = 0
+    tried: tuple[str, ...] = ()
 
     def with_(self, **changes: object) -> "Session":
         """Give a copy with some fields changed."""

@@ -1,0 +1,134 @@
+"""Words that are commands: "/start", "ابدأ", "مساعدة" … -> a command with its argument.
+
+Law: parsing is a table look-up on folded words; it never guesses. `nearest` offers, and the learner decides.
+"""
+
+import difflib
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bot.engine.letters import count, fold, stripped
+
+
+class Command(StrEnum):
+    """What a learner can ask for in words."""
+
+    START = "start"
+    HELP = "help"
+    MAP = "map"
+    LESSON = "lesson"
+    NEXT = "next"
+    BACK = "back"
+    WHERE = "where"
+    QUIZ = "quiz"
+    CARDS = "cards"
+    MYTHS = "myths"
+    EXAMPLE = "example"
+    EXERCISE = "exercise"
+    EXPLORE = "explore"
+    CANCEL = "cancel"
+    TIME = "time"
+    RUN = "run"
+    MACHINE = "machine"
+    PRIVACY = "privacy"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A command and what stood behind it; `slashed` when it was written as one."""
+
+    command: Command
+    argument: str = ""
+    slashed: bool = False
+
+
+_WORDS: dict[Command, tuple[str, ...]] = {
+    Command.START: ("start", "begin", "ابدأ", "البدء", "بداية", "البداية", "هيا نبدأ", "مرحبا", "السلام عليكم"),
+    Command.HELP: ("help", "مساعدة", "المساعدة", "ساعدني", "الأوامر", "أوامر", "تعليمات"),
+    Command.MAP: ("map", "lessons", "menu", "الخريطة", "خريطة", "الدروس", "دروس", "قائمة الدروس", "القائمة", "الفهرس"),
+    Command.LESSON: ("lesson", "درس", "الدرس", "افتح الدرس", "اذهب إلى الدرس"),
+    Command.NEXT: ("next", "continue", "التالي", "تابع", "متابعة", "كمل", "أكمل", "بعده", "الذي يليه"),
+    Command.BACK: ("back", "previous", "prev", "السابق", "رجوع", "ارجع", "للخلف"),
+    Command.WHERE: (
+        "where",
+        "where am i",
+        "وين وصلت",
+        "أين كنت",
+        "أين أنا",
+        "أين وصلت",
+        "وين كنت",
+        "فين وصلت",
+        "مكاني",
+    ),
+    Command.QUIZ: ("quiz", "check", "اختبار", "الاختبار", "اختبرني", "أسئلة", "تحقق من الفهم", "اختبار الفهم"),
+    Command.CARDS: ("cards", "flashcards", "review", "بطاقات", "البطاقات", "بطاقات المراجعة", "مراجعة", "المراجعة"),
+    Command.MYTHS: ("myths", "myth", "خرافة أم حقيقة", "خرافات", "خرافة", "الخرافات", "حقيقة أم خرافة"),
+    Command.EXAMPLE: ("example", "مثال", "المثال", "شغل المثال", "شغل مثال", "تشغيل المثال"),
+    Command.EXERCISE: ("exercise", "task", "تمرين", "التمرين", "تمارين", "التمارين"),
+    Command.EXPLORE: ("explore", "explorer", "استكشاف", "الاستكشاف", "استكشف", "جرب بنفسك"),
+    Command.CANCEL: ("cancel", "stop", "إلغاء", "الغ", "ألغ", "توقف", "أوقف", "وقف", "إيقاف"),
+    Command.TIME: ("time", "measure", "قياس", "قس", "قياس زمن", "قياس الزمن", "قس الزمن", "قياس زمن هذا الكود"),
+    Command.RUN: ("run", "تشغيل", "شغل", "شغله", "نفذ", "تنفيذ", "تشغيل كود", "تشغيل هذا الكود", "شغل الكود"),
+    Command.MACHINE: ("machine", "device", "الجهاز", "جهاز", "الآلة", "مواصفات الجهاز", "على أي جهاز"),
+    Command.PRIVACY: ("privacy", "الخصوصية", "خصوصية", "بياناتي"),
+}
+_TAKES_ARGUMENT = (Command.LESSON, Command.START, Command.EXPLORE, Command.EXAMPLE, Command.EXERCISE)
+_FILLERS = frozenset(
+    fold(word)
+    for word in ("من فضلك لو سمحت رجاء أريد بدي أبغى أبي عايز عاوز نبي ممكن هل يمكن إلى الى يلا الآن please").split()
+)
+_ORDINALS = {
+    fold(word): number
+    for number, word in enumerate(
+        ("الأول", "الثاني", "الثالث", "الرابع", "الخامس", "السادس", "السابع", "الثامن", "التاسع", "العاشر"), 1
+    )
+}
+_TABLE = {fold(word): command for command, listed in _WORDS.items() for word in listed}
+_LONGEST = max(len(word.split()) for word in _TABLE)
+_SLASHED = re.compile(r"/([a-z0-9_]{1,32})(?:@\w+)?(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
+_MOST = 80
+"""Characters beyond which a text is no command."""
+_NEAR = 0.74
+"""Likeness from which a word counts as a near miss: one letter of a short word, two of a longer one."""
+
+
+def parse(text: str) -> Said | None:
+    """Read a command; None when the text is none."""
+    text = stripped(text).strip()
+    if len(text) > _MOST or "\n" in text:
+        return None
+    slashed = _SLASHED.fullmatch(text)
+    if slashed:
+        command = _TABLE.get(fold(slashed.group(1)))
+        return Said(command, (slashed.group(2) or "").strip(), slashed=True) if command else None
+    words = _trimmed(fold(text.lstrip("/")).split())
+    for size in range(min(_LONGEST, len(words)), 0, -1):
+        command = _TABLE.get(" ".join(words[:size]))
+        rest = words[size:]
+        if command and (not rest or (command in _TAKES_ARGUMENT and command is not Command.START)):
+            return Said(command, " ".join(rest))
+    return None
+
+
+def nearest(text: str) -> Command | None:
+    """Give the command that a short text nearly is."""
+    folded = fold(text.lstrip("/"))
+    if not folded or len(folded) > max(len(word) for word in _TABLE):
+        return None
+    near = difflib.get_close_matches(folded, _TABLE, n=1, cutoff=_NEAR)
+    return _TABLE[near[0]] if near else None
+
+
+def ordinal(argument: str) -> int | None:
+    """Read which one in a row is meant: `2`, `٢`, `الثاني`; None when none is."""
+    folded = fold(argument)
+    return _ORDINALS.get(folded, count(folded))
+
+
+def _trimmed(words: list[str]) -> list[str]:
+    while len(words) > 1 and words[0] in _FILLERS:
+        words = words[1:]
+    while len(words) > 1 and words[-1] in _FILLERS:
+        words = words[:-1]
+    return words

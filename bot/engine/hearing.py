@@ -1,0 +1,116 @@
+"""What a text means: a command, an answer, code, a number to go to, a question, or none of these.
+
+Law: readings are tried from the surest to the vaguest, and the last one still says what was understood and what can be
+done. What a learner wrote is shown back, if at all, as code and cut.
+"""
+
+from bot.engine import code, commands, explorer, intake, nearest, obeying, practice, presses, reading
+from bot.engine.bubbles import buttons, said
+from bot.engine.commands import Command
+from bot.engine.course_map import Part
+from bot.engine.effects import Turn
+from bot.engine.events import TextSent
+from bot.engine.intake_types import Code, NotCode
+from bot.engine.letters import count, number, stripped
+from bot.engine.moment import Moment
+from bot.engine.replies import Block, Paragraph
+from bot.engine.replies import Code as CodeSpan
+from bot.engine.session import Place
+from bot.engine.wording import inline
+
+_ECHO = 40
+"""Characters of a learner's text that are shown back."""
+_TO_MEASURE = frozenset({Command.TIME})
+
+
+def heard(moment: Moment, event: TextSent) -> Turn:
+    """Answer a text."""
+    said_command = commands.parse(event.text)
+    if said_command:
+        return obeying.obeyed(moment, said_command)
+    found = intake.read_text(event.text, event.entities)
+    expected = _expected(moment, event, is_code=isinstance(found, Code))
+    if expected:
+        return expected
+    if not isinstance(found, NotCode):
+        return code.taken(moment, found, measure=_asks_to_measure(event.text))
+    return _prose(moment, stripped(event.text).strip())
+
+
+def _expected(moment: Moment, event: TextSent, *, is_code: bool) -> Turn | None:
+    """Read the text as what the last reply asked for; None when it is not that."""
+    lesson = moment.here()
+    match moment.session.expects:
+        case "answer":
+            fenced = "`" in event.text or "\n" in event.text.strip() or any(e.kind == "pre" for e in event.entities)
+            return practice.typed(moment, event.text, only_right=is_code and fenced)
+        case "percent" if lesson and number(event.text) is not None:
+            return explorer.shown(moment, lesson, event.text)
+        case _:
+            return None
+
+
+def _asks_to_measure(text: str) -> bool:
+    """Tell whether the line before (or behind) code asks for its time."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    ends = (lines[0], lines[-1]) if lines else ()
+    read = (commands.parse(line.partition("```")[0].rstrip(" :：")) for line in ends if len(line) <= 80)  # noqa: PLR2004
+    return any(command is not None and command.command in _TO_MEASURE for command in read)
+
+
+def _prose(moment: Moment, text: str) -> Turn:
+    place_number = count(text)
+    if place_number is not None:
+        return _numbered(moment, place_number)
+    lesson = obeying.lesson_named(moment, text) if text else None
+    if lesson:
+        return reading.outline(moment, lesson)
+    if not nearest.is_question(text):
+        near = commands.nearest(text)
+        if near:
+            return _suggested(moment, text, near)
+    return _nearest_sections(moment, text)
+
+
+def _numbered(moment: Moment, place_number: int) -> Turn:
+    if moment.session.place is None and moment.course.lessons:
+        return obeying.obeyed(moment, commands.Said(Command.LESSON, str(place_number)))
+    return reading.jumped(moment, place_number)
+
+
+def _suggested(moment: Moment, text: str, near: Command) -> Turn:
+    words = moment.words
+    sentence = words.say("unknown.near", text=CodeSpan(text[:_ECHO]), command=words.text(f"button.{near}"))
+    choices = buttons(presses.command(moment, near), presses.command(moment, Command.HELP), columns=2)
+    return moment.turn(*said(Paragraph(sentence), *choices))
+
+
+def _nearest_sections(moment: Moment, text: str) -> Turn:
+    words = moment.words
+    found = nearest.sections(moment, text)
+    if found:
+        lesson, section = found[0]
+        key = "unknown.question" if nearest.is_question(text) else "unknown.topic"
+        sentence = words.say(key, lesson=inline(lesson.title), section=inline(section.title))
+        places = tuple(presses.to_place(moment, each, Place(each.slug, Part.SECTION, part.id)) for each, part in found)
+        go_on = presses.go_on_with_series(moment)
+        return moment.turn(*said(Paragraph(sentence), *_still_open(moment), *buttons(*places, go_on)))
+    key = "unknown.question_nowhere" if nearest.is_question(text) else "unknown.text"
+    return moment.turn(
+        *said(
+            Paragraph(words.say(key, text=CodeSpan(text[:_ECHO]))),
+            *_still_open(moment),
+            *buttons(
+                presses.go_on_with_series(moment),
+                presses.command(moment, Command.MAP),
+                presses.command(moment, Command.HELP),
+                columns=2,
+            ),
+        )
+    )
+
+
+def _still_open(moment: Moment) -> tuple[Block, ...]:
+    if moment.session.expects != "answer":
+        return ()
+    return (Paragraph(moment.words.say("quiz.still_open")),)

@@ -1,0 +1,158 @@
+"""What was measured, in words: times, ratios with their intervals, the verdict, the machine, and what was checked.
+
+Law: digits only as the interval allows; no figure without its machine; the first call stands apart; whether the outer
+clock confirms it is always said.
+"""
+
+from bot.engine.figures import duration, duration_within, interval, percent, within
+from bot.engine.moment import Moment
+from bot.engine.replies import Block, Bullets, Code, Number, Paragraph, RatioRow, Spans, Text, TimingRow, Timings
+from sandbox_runner.protocol import Claim, Flag, Machine, Ratio, Result, Variant
+
+_FIRST_CALL_APART = 3.0
+"""A first call this many times the median is shown: below that it is only a first call."""
+_NAME = 60
+"""Characters of a variant's name that are shown."""
+_MOST_FLAGS = 8
+
+
+def timings(moment: Moment, result: Result) -> tuple[Block, ...]:
+    """Give the table and the sentences of a timing; nothing when nothing was measured."""
+    if not result.variants:
+        return ()
+    table = Timings(
+        rows=tuple(_row(variant) for variant in result.variants),
+        ratios=tuple(_ratio(moment, ratio) for ratio in result.ratios),
+        machine=machine_line(moment, result.machine),
+        alt=_alt(moment, result),
+    )
+    return (
+        *(Paragraph(verdict(moment, ratio)) for ratio in result.ratios),
+        *_single(moment, result),
+        table,
+        *_unclear(moment, result),
+        *_trust(moment, result),
+        *_flags(moment, result.flags),
+    )
+
+
+def verdict(moment: Moment, ratio: Ratio) -> Spans:
+    """Word what a ratio allows to be said, as one sentence."""
+    point, low, high = _oriented(ratio)
+    few = moment.words.say("verdict.few") if ratio.few else ()
+    said = moment.words.say(
+        f"verdict.{ratio.claim}",
+        name=Code(ratio.name[:_NAME]),
+        against=Code(ratio.against[:_NAME]),
+        times=moment.words.say("verdict.times", n=Number(within(point, low, high))),
+        interval=Number(interval(low, high)),
+    )
+    return (*said, *few)
+
+
+def machine_line(moment: Moment, machine: Machine) -> Spans:
+    """Word a machine: processor, cores, threads, versions."""
+    words = moment.words
+    parts: list[Spans] = []
+    if machine.cpu:
+        parts.append((Code(machine.cpu[:80]),))
+    if machine.device and machine.device != "cpu":
+        parts.append((Code(machine.device[:80]),))
+    if machine.cores:
+        parts.append(words.say("machine.cores", n=machine.cores))
+    if machine.threads:
+        parts.append(words.say("machine.threads", n=machine.threads))
+    versions = {"Python": machine.python, "numpy": machine.numpy, "torch": machine.torch}
+    parts += [(Code(f"{name} {version[:30]}"),) for name, version in versions.items() if version]
+    if not parts:
+        return words.say("machine.unknown")
+    return tuple(span for i, part in enumerate(parts) for span in ((Text("، "), *part) if i else part))
+
+
+def _oriented(ratio: Ratio) -> tuple[float, float, float]:
+    """Give the ratio so that it is more than 1 when it is said as `slower`."""
+    low, high = ratio.ci99
+    if ratio.claim is Claim.SLOWER and min(ratio.point, low, high) > 0:
+        return 1 / ratio.point, 1 / high, 1 / low
+    return ratio.point, low, high
+
+
+def _row(variant: Variant) -> TimingRow:
+    low, high = variant.ci99_ns
+    apart = variant.first_call_ns > _FIRST_CALL_APART * variant.median_ns
+    return TimingRow(
+        name=variant.name[:_NAME],
+        median_ns=variant.median_ns,
+        low_ns=low,
+        high_ns=high,
+        shown=duration_within(variant.median_ns, low, high),
+        first_call=duration(variant.first_call_ns) if apart else "",
+    )
+
+
+def _ratio(moment: Moment, ratio: Ratio) -> RatioRow:
+    low, high = ratio.ci99
+    return RatioRow(
+        name=ratio.name[:_NAME],
+        against=ratio.against[:_NAME],
+        point=ratio.point,
+        low=low,
+        high=high,
+        shown=f"{within(ratio.point, low, high)}×",
+        interval=interval(low, high),
+        claim=ratio.claim.value,
+        verdict=verdict(moment, ratio),
+    )
+
+
+def _alt(moment: Moment, result: Result) -> str:
+    words = moment.words
+    rows = "، ".join(
+        f"{variant.name[:_NAME]}: {duration_within(variant.median_ns, *variant.ci99_ns)}" for variant in result.variants
+    )
+    return words.text("time.alt", rows=rows)
+
+
+def _single(moment: Moment, result: Result) -> tuple[Block, ...]:
+    if result.ratios or len(result.variants) > 1:
+        return ()
+    variant = result.variants[0]
+    shown = Number(duration_within(variant.median_ns, *variant.ci99_ns))
+    return (
+        Paragraph(moment.words.say("time.single", name=Code(variant.name[:_NAME]), time=shown)),
+        Paragraph(moment.words.say("time.add_cells")),
+    )
+
+
+def _unclear(moment: Moment, result: Result) -> tuple[Block, ...]:
+    unclear = any(ratio.claim is Claim.UNCLEAR for ratio in result.ratios)
+    return (Paragraph(moment.words.say("time.offer_longer")),) if unclear else ()
+
+
+def _trust(moment: Moment, result: Result) -> tuple[Block, ...]:
+    words = moment.words
+    checked = words.say("time.checked_values" if result.checked == "values" else "time.checked_time_only")
+    clock = words.say("time.confirmed" if result.confirmed else "time.not_confirmed")
+    noise = words.say("time.noise", noise=Number(percent(result.noise))) if result.noise > 0 else ()
+    first = words.say("time.first_call") if any(_row(variant).first_call for variant in result.variants) else ()
+    return (Bullets(tuple(item for item in (checked, clock, noise, first) if item)),)
+
+
+def _flags(moment: Moment, flags: tuple[Flag, ...]) -> tuple[Block, ...]:
+    items = tuple(_flag(moment, flag) for flag in flags[:_MOST_FLAGS])
+    return (Bullets(items),) if items else ()
+
+
+def _flag(moment: Moment, flag: Flag) -> Spans:
+    words = moment.words
+    key = f"flag.{flag.code}"
+    figures = {name: _figure(value) for name, value in flag.values.items() if name.isidentifier() and name != "key"}
+    said = words.say(key, **figures) if words.has(key) else words.say("flag.unnamed", code=Code(flag.code[:40]))
+    line = words.say("flag.line", line=flag.line) if flag.line is not None else ()
+    return (*said, *((Text(" "), *line) if line else ()))
+
+
+def _figure(value: str | float) -> Spans:
+    if isinstance(value, str):
+        return (Code(value[:120]),) if value else ()
+    return (Number(f"{value:,.3g}" if isinstance(value, float) else f"{value:,}"),)

@@ -1,0 +1,140 @@
+"""What each command does."""
+
+from bot.engine import cards, code, course_map, exercises, explorer, help, myths, practice, presses, reading, runs  # noqa: A004
+from bot.engine.bubbles import buttons, said
+from bot.engine.buttons import Op, encode
+from bot.engine.commands import Command, Said, ordinal
+from bot.engine.course_map import Part
+from bot.engine.effects import CancelRun, Turn
+from bot.engine.letters import fold
+from bot.engine.moment import Moment
+from bot.engine.purposes import Purpose, Why
+from bot.engine.replies import Choice, Paragraph
+from bot.engine.session import Place
+from content.schema import Example, Lesson
+
+_DEEP_LINK = "lesson-"
+
+
+def obeyed(moment: Moment, command: Said) -> Turn:
+    """Do what was asked for in words or by a command's button."""
+    match command.command:
+        case Command.START:
+            return _started(moment, command.argument)
+        case Command.HELP:
+            return help.helped(moment)
+        case Command.MAP:
+            return moment.turn(*course_map.course_map(moment))
+        case Command.LESSON:
+            return _lesson(moment, command.argument)
+        case Command.NEXT:
+            return reading.moved(moment, 1)
+        case Command.BACK:
+            return reading.moved(moment, -1)
+        case Command.WHERE:
+            return help.located(moment)
+        case Command.CANCEL:
+            return cancelled(moment)
+        case Command.TIME | Command.RUN:
+            return _code_wanted(moment, command.command)
+        case Command.MACHINE:
+            return help.machine(moment)
+        case Command.PRIVACY:
+            return help.privacy(moment)
+        case _:
+            return _in_lesson(moment, command)
+
+
+def lesson_named(moment: Moment, name: str) -> Lesson | None:
+    """Find a lesson by its number, slug or title, or by words that only one title holds."""
+    number = ordinal(name)
+    lessons = moment.course.lessons
+    if number is not None:
+        return lessons[number - 1] if 1 <= number <= len(lessons) else None
+    folded = fold(name)
+    exact = next((lesson for lesson in lessons if folded in {fold(lesson.slug), fold(lesson.title)}), None)
+    if exact or not folded:
+        return exact
+    holding = [lesson for lesson in lessons if f" {folded} " in f" {fold(lesson.title)} "]
+    return holding[0] if len(holding) == 1 else None
+
+
+def cancelled(moment: Moment) -> Turn:
+    """Stop every run under way and forget code that waits; a series is left in the middle, and stays."""
+    running = moment.session.running
+    words = moment.words
+    moment, dropped = code.cancelled(moment)
+    waited = moment.session.expects
+    moment = moment.changed(expects="")
+    if running:
+        stops = tuple(CancelRun(run) for run in running)
+        return moment.turn(*stops, *dropped, *said(Paragraph(words.say("run.cancelling"))))
+    if dropped:
+        return moment.turn(*dropped)
+    go_on = presses.go_on_with_series(moment)
+    key = "cancel.series_stays" if go_on else "cancel.waiting_over" if waited else "cancel.nothing"
+    return moment.turn(*said(Paragraph(words.say(key)), *buttons(go_on, presses.command(moment, Command.MAP))))
+
+
+def example_run(moment: Moment, lesson: Lesson, example: Example) -> Turn:
+    """Run or measure an example of a lesson."""
+    asked = runs.of_example(moment, lesson.slug, example, Purpose(Why.EXAMPLE, example.id))
+    return runs.started(moment, asked, presses.run_example(moment, lesson, example))
+
+
+def _started(moment: Moment, argument: str) -> Turn:
+    lesson = moment.lesson(argument.removeprefix(_DEEP_LINK)) if argument.startswith(_DEEP_LINK) else None
+    return reading.outline(moment.changed(greeted=True), lesson) if lesson else help.greeted(moment)
+
+
+def _lesson(moment: Moment, argument: str) -> Turn:
+    lesson = lesson_named(moment, argument) if argument else moment.here()
+    if lesson:
+        return reading.outline(moment, lesson)
+    note = said(Paragraph(moment.words.say("lesson.unknown", last=len(moment.course.lessons))))
+    return moment.turn(*note, *course_map.course_map(moment))
+
+
+def _code_wanted(moment: Moment, command: Command) -> Turn:
+    words = moment.words
+    last = moment.session.last_run
+    option = "time" if command is Command.TIME else "run"
+    key = "button.time_last" if command is Command.TIME else "button.run_last"
+    again = Choice(words.text(key), encode(Op.AGAIN, last, option)) if last else None
+    moment = moment.changed(expects=command.value)
+    return moment.turn(*said(Paragraph(words.say(f"code.wanted_{option}")), *buttons(again)))
+
+
+def _in_lesson(moment: Moment, command: Said) -> Turn:
+    lesson = moment.here()
+    if lesson is None:
+        return moment.turn(*course_map.course_map(moment))
+    match command.command:
+        case Command.QUIZ:
+            return practice.begun(moment, lesson)
+        case Command.CARDS:
+            return cards.begun(moment, lesson)
+        case Command.MYTHS:
+            return myths.begun(moment, lesson)
+        case Command.EXAMPLE:
+            return example_run(moment, lesson, _example(moment, lesson, command.argument))
+        case Command.EXERCISE:
+            at = (ordinal(command.argument) or 1) - 1
+            return exercises.shown(moment, lesson, lesson.exercises[min(max(at, 0), len(lesson.exercises) - 1)])
+        case Command.EXPLORE:
+            place = Place(lesson.slug, Part.EXPLORER)
+            typed = command.argument
+            return explorer.shown(moment, lesson, typed) if typed else reading.opened(moment, place)
+        case _:
+            return help.helped(moment)
+
+
+def _example(moment: Moment, lesson: Lesson, argument: str) -> Example:
+    """Choose the example that is meant: by number, else the one at hand, else the lesson's worked one."""
+    number = ordinal(argument) if argument else None
+    if number is not None and 1 <= number <= len(lesson.examples):
+        return lesson.examples[number - 1]
+    place = moment.session.place
+    near = reading.examples_at(lesson, place) if place in course_map.stops(lesson) and place else ()
+    worked = [example for example in lesson.examples if example.id == lesson.worked.example]
+    return (*near, *worked, *lesson.examples)[0]

@@ -1,0 +1,106 @@
+"""What each button does.
+
+Law: a payload is untrusted and may be years old: whatever does not lead anywhere any more is refused kindly and changes
+nothing.
+"""
+
+from typing import assert_never
+
+from bot.engine import (
+    asks,
+    buttons,
+    cards,
+    code,
+    course_map,
+    exercises,
+    explorer,
+    myths,
+    obeying,
+    practice,
+    reading,
+    runs,
+)
+from bot.engine.buttons import Button, Op
+from bot.engine.commands import Command, Said
+from bot.engine.course_map import Part
+from bot.engine.effects import Turn
+from bot.engine.moment import Moment
+from bot.engine.session import Place
+
+
+def pressed(moment: Moment, payload: str) -> Turn:
+    """Answer a press."""
+    button = buttons.parse(payload)
+    if button is None:
+        return asks.refused(moment, "button.outdated")
+    match button.op:
+        case Op.GO:
+            return _gone(moment, button)
+        case Op.ANSWER:
+            return _answered(moment, button)
+        case Op.CANCEL:
+            return runs.cancelled(moment, button.ref)
+        case Op.AGAIN:
+            return runs.again(moment, button.option)
+        case Op.ACCEPT:
+            return code.decided(moment, button.ref, button.option)
+        case Op.COMMAND:
+            known = button.ref in set(Command)
+            return (
+                obeying.obeyed(moment, Said(Command(button.ref))) if known else asks.refused(moment, "button.outdated")
+            )
+        case Op.EXAMPLE | Op.EXERCISE:
+            return _of_an_id(moment, button)
+        case Op.QUIZ | Op.CARDS | Op.MYTHS | Op.EXPLORE:
+            return _of_a_lesson(moment, button)
+        case never:
+            assert_never(never)
+
+
+def _gone(moment: Moment, button: Button) -> Turn:
+    place = course_map.place_of(button.ref, button.option)
+    return reading.opened(moment, place) if place else asks.refused(moment, "button.outdated")
+
+
+def _answered(moment: Moment, button: Button) -> Turn:
+    ask = moment.known.ask if moment.known.ask and moment.known.ask.id == button.ref else None
+    fault = asks.fault(moment, ask)
+    if fault or ask is None:
+        return asks.refused(moment, fault or "ask.unknown")
+    match ask.kind:
+        case "item":
+            return practice.answered(moment, ask, button.option)
+        case "card":
+            return cards.answered(moment, ask, button.option)
+        case "myth":
+            return myths.answered(moment, ask, button.option)
+        case never:
+            assert_never(never)
+
+
+def _of_an_id(moment: Moment, button: Button) -> Turn:
+    if button.op is Op.EXERCISE:
+        hint = exercises.hinted(moment, button.ref, button.option)
+        found = exercises.find(moment, button.option)
+        shown = exercises.shown(moment, *found) if found else asks.refused(moment, "button.gone")
+        return hint or shown
+    listed = ((lesson, example) for lesson in moment.course.lessons for example in lesson.examples)
+    example = next((pair for pair in listed if pair[1].id == button.option), None)
+    return obeying.example_run(moment, *example) if example else asks.refused(moment, "button.gone")
+
+
+def _of_a_lesson(moment: Moment, button: Button) -> Turn:
+    lesson = moment.lesson(button.ref)
+    if lesson is None:
+        return asks.refused(moment, "button.gone")
+    match button.op:
+        case Op.QUIZ:
+            return practice.begun(moment, lesson)
+        case Op.CARDS:
+            return cards.begun(moment, lesson)
+        case Op.MYTHS:
+            return myths.begun(moment, lesson)
+        case _ if button.option:
+            return explorer.shown(moment, lesson, button.option)
+        case _:
+            return reading.opened(moment, Place(lesson.slug, Part.EXPLORER))

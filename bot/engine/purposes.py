@@ -1,0 +1,37 @@
+"""Why a run was started, written into the slot of its reply, so that its end finds its meaning after any restart.
+
+Law: a slot is `<purpose>:<ids>:<run>`; it is made and read here only.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Why(StrEnum):
+    """What a run is for."""
+
+    CODE = "code"
+    EXAMPLE = "ex"
+    MYTH = "myth"
+    EXERCISE = "task"
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a run is for: the id of the example, myth or exercise, and the vote on a myth."""
+
+    why: Why = Why.CODE
+    item: str = ""
+    vote: str = ""
+
+    def slot(self, run: str) -> str:
+        """Give the slot of the run's reply."""
+        return f"{self.why}:{self.item}:{self.vote}:{run}"
+
+
+def purpose_of(slot: str) -> Purpose:
+    """Read a slot; what is not in the grammar counts as the learner's own code."""
+    parts = slot.split(":")
+    if len(parts) != 4 or parts[0] not in set(Why):  # noqa: PLR2004 - the four parts above
+        return Purpose()
+    return Purpose(Why(parts[0]), parts[1], parts[2])

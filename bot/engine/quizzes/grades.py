@@ -1,0 +1,34 @@
+"""What grading an answer comes to; shared by every item kind."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from content.schema import Near
+
+
+class Verdict(StrEnum):
+    """How an answer is taken."""
+
+    RIGHT = "right"
+    NEAR = "near"
+    WRONG = "wrong"
+    UNREAD = "unread"
+    """not an answer of this kind: costs nothing, another reading of the text is tried"""
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """A verdict, the course's own words on this answer (may be empty), and the misconception it shows, if any."""
+
+    verdict: Verdict
+    feedback: str = ""
+    misconception: str = ""
+
+
+def near_miss(near: Iterable[Near], same: Iterable[bool]) -> Grade | None:
+    """Give the grade of the first known near miss that is the same as the answer."""
+    for miss, is_same in zip(near, same, strict=True):
+        if is_same:
+            return Grade(Verdict.NEAR, miss.feedback, miss.misconception or "")
+    return None

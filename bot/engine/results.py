@@ -1,0 +1,137 @@
+"""How a run ended, in words: the ending, the limit it reached, what was measured or printed, and what can be done next.
+
+Law: every ending of the protocol has its sentence; everything out of the sandbox stays in code spans and code blocks.
+"""
+
+from bot.engine import measured, outputs, presses, verdicts
+from bot.engine.bubbles import buttons
+from bot.engine.buttons import Op, encode
+from bot.engine.commands import Command
+from bot.engine.course_map import Part, go
+from bot.engine.figures import seconds, size
+from bot.engine.moment import Moment
+from bot.engine.purposes import Purpose, Why
+from bot.engine.reading import examples_at
+from bot.engine.replies import Block, Choice, Code, Heading, Number, Paragraph, Spans
+from bot.engine.session import Place
+from bot.engine.wording import inline
+from content.schema import Example, Lesson
+from sandbox_runner.protocol import Budget, Ending, Job, JobKind, Reached, Result
+
+_OURS = (Ending.INFRA_ERROR, Ending.QUEUE_FULL, Ending.RATE_LIMITED, Ending.CANCELLED, Ending.SUPERSEDED)
+"""Endings after which the same job is worth sending again as it is."""
+
+
+def told(moment: Moment, run: str, result: Result, job: Job | None, purpose: Purpose) -> tuple[Block, ...]:
+    """Give the reply that takes the place of the run's progress."""
+    source = job.source if job else ""
+    ending = Paragraph(ending_of(moment, result))
+    blocks = (
+        *_title(moment, job, purpose),
+        *(() if _speaks_for_itself(result) else (ending,)),
+        *_limit(moment, result.reached),
+        *outputs.fault(moment, result, source),
+        *measured.timings(moment, result),
+        *outputs.streams(moment, result),
+        *outputs.notes(moment, result),
+        *outputs.files(moment, result),
+        *verdicts.of_myth(moment, result, purpose),
+        *_honest_word(moment, purpose),
+    )
+    return (*blocks, *buttons(*_next(moment, run, result, job, purpose), columns=2))
+
+
+def ending_of(moment: Moment, result: Result) -> Spans:
+    """Word an ending; a quiet success of a run says that nothing was printed."""
+    words = moment.words
+    if result.ending is Ending.OK:
+        if result.kind is JobKind.TIME:
+            return words.say("ending.ok_time" if result.variants else "ending.ok_nothing_timed")
+        quiet = not (result.stdout.bytes or result.stderr.bytes or result.value or result.files)
+        return words.say("ending.ok_quiet" if quiet else "ending.ok")
+    return words.say(f"ending.{result.ending}")
+
+
+def _speaks_for_itself(result: Result) -> bool:
+    return result.ending is Ending.OK and result.kind is JobKind.TIME and bool(result.variants)
+
+
+def _title(moment: Moment, job: Job | None, purpose: Purpose) -> tuple[Block, ...]:
+    found = example_of(moment, purpose)
+    if found:
+        return (Heading(inline(found[1].title)),)
+    return (Heading(moment.words.say("run.title", file=Code(job.filename[:60] if job else "code.py"))),)
+
+
+def _limit(moment: Moment, reached: Reached | None) -> tuple[Block, ...]:
+    if reached is None:
+        return ()
+    words = moment.words
+    key = f"limit.{reached.name}"
+    name = words.say(key) if words.has(key) else (Code(reached.name[:40]),)
+    shown = {"s": f"{seconds(reached.value)} s", "bytes": size(reached.value)}
+    value = Number(shown.get(reached.unit, f"{reached.value:,.0f}"))
+    return (Paragraph(words.say("limit.reached", limit=name, value=value)),)
+
+
+def example_of(moment: Moment, purpose: Purpose) -> tuple[Lesson, Example] | None:
+    """Give the example that a run was of, directly or as the experiment of a myth card."""
+    wanted = purpose.item
+    for lesson in moment.course.lessons:
+        if purpose.why is Why.MYTH:
+            wanted = next((myth.experiment for myth in lesson.myths if myth.id == purpose.item), "")
+        for example in lesson.examples:
+            if purpose.why in {Why.EXAMPLE, Why.MYTH} and example.id == wanted:
+                return lesson, example
+    return None
+
+
+def _honest_word(moment: Moment, purpose: Purpose) -> tuple[Block, ...]:
+    return (Paragraph(moment.words.say("exercise.not_graded")),) if purpose.why is Why.EXERCISE else ()
+
+
+def _next(moment: Moment, run: str, result: Result, job: Job | None, purpose: Purpose) -> tuple[Choice | None, ...]:
+    words = moment.words
+    to_run = Choice(words.text("button.run_again"), encode(Op.AGAIN, run, "run"))
+    to_time = Choice(words.text("button.time_again"), encode(Op.AGAIN, run, "time"))
+    longer = Choice(words.text("button.time_longer"), encode(Op.AGAIN, run, Budget.THOROUGH.value))
+    measure = Choice(words.text("button.measure_this"), encode(Op.AGAIN, run, "time"))
+    own: tuple[Choice | None, ...]
+    if job is None:
+        own = ()
+    elif result.ending in _OURS:
+        own = (to_time if result.kind is JobKind.TIME else to_run,)
+    elif result.kind is JobKind.TIME:
+        own = (to_time, longer if job.budget is not Budget.THOROUGH else None) if result.variants else (to_time,)
+    else:
+        own = (measure if result.ending is Ending.OK else None, to_run)
+    return (*own, *_onward(moment, purpose))
+
+
+def _onward(moment: Moment, purpose: Purpose) -> tuple[Choice | None, ...]:
+    words = moment.words
+    found = example_of(moment, purpose)
+    if found is None:
+        return (presses.command(moment, Command.MACHINE),)
+    lesson, example = found
+    if purpose.why is Why.MYTH:
+        return (_next_myth(moment, lesson), presses.outline(moment, lesson))
+    place = _told_at(lesson, example)
+    why = Choice(words.text("button.why"), go(place)) if place and place != moment.session.place else None
+    return (why, Choice(words.text("button.go_on_reading"), encode(Op.COMMAND, Command.NEXT.value)))
+
+
+def _next_myth(moment: Moment, lesson: Lesson) -> Choice:
+    series = moment.session.series
+    more = series is not None and series.kind == "myths" and series.lesson == lesson.slug and bool(series.ahead)
+    key = "button.next_myth" if more else "button.myths"
+    return Choice(moment.words.text(key), encode(Op.MYTHS, lesson.slug))
+
+
+def _told_at(lesson: Lesson, example: Example) -> Place | None:
+    """Give the stop that explains an example: the section that offers it, else the worked example."""
+    for section in lesson.sections:
+        place = Place(lesson.slug, Part.SECTION, section.id)
+        if example in examples_at(lesson, place):
+            return place
+    return Place(lesson.slug, Part.STEPS) if lesson.worked.example == example.id else None

@@ -1,0 +1,174 @@
+"""Runs started, followed, cancelled and told to their end; what the end means is worded in `results.py`.
+
+Law: a run that is not among the session's own is stale and changes nothing; a run's end touches neither place nor
+series. At most `MOST_RUNNING` runs of a learner are under way.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from bot.engine import presses, results
+from bot.engine.bubbles import buttons, said
+from bot.engine.buttons import Op, encode
+from bot.engine.commands import Command
+from bot.engine.effects import CancelRun, Edit, RunCode, Say, Turn
+from bot.engine.events import RunFinished, RunProgressed
+from bot.engine.figures import seconds
+from bot.engine.moment import Moment
+from bot.engine.purposes import Purpose, purpose_of
+from bot.engine.replies import Block, Choice, Number, Paragraph, Reply, Step, Steps
+from content.schema import Example
+from sandbox_runner.protocol import Accepted, Budget, Device, Job, JobKind, Limits, Phase, Progress
+
+MOST_RUNNING = 2
+
+_STEPS: dict[JobKind, tuple[Phase, ...]] = {
+    JobKind.RUN: (Phase.START, Phase.IMPORT, Phase.RUN, Phase.COLLECT),
+    JobKind.TIME: (Phase.START, Phase.IMPORT, Phase.WARMUP, Phase.CHECK, Phase.MEASURE, Phase.COLLECT),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be run, and why."""
+
+    source: str
+    kind: JobKind
+    purpose: Purpose = field(default_factory=Purpose)
+    filename: str = "code.py"
+    devices: tuple[Device, ...] = (Device.CPU,)
+    budget: Budget = Budget.DEFAULT
+    limits: Limits = field(default_factory=Limits)
+
+
+def of_example(moment: Moment, slug: str, example: Example, purpose: Purpose) -> Asked:
+    """Give what runs an example of a lesson, within the example's own limits."""
+    return Asked(
+        source=moment.course.files.get(f"{slug}/{example.file}", ""),
+        kind=JobKind(example.kind),
+        purpose=purpose,
+        filename=example.file.rsplit("/", 1)[-1],
+        devices=tuple(Device(device) for device in example.devices),
+        limits=Limits(run_s=example.run_s, memory_bytes=example.memory_mib << 20),
+    )
+
+
+def started(moment: Moment, asked: Asked, retry: Choice | None = None) -> Turn:
+    """Send a job to the runner, or say why that cannot be now; `retry` is the button that asks for it again."""
+    refusal = _refusal(moment, asked)
+    if refusal:
+        stop = tuple(_cancel(moment, run) for run in moment.session.running) if refusal == "run.too_many" else ()
+        again = replace(retry, label=moment.words.text("button.retry")) if retry else None
+        figures = {"most": MOST_RUNNING, "device": asked.devices[0].value if asked.devices else "cpu"}
+        machine = presses.command(moment, Command.MACHINE) if refusal in {"run.no_device", "run.no_kind"} else None
+        return moment.turn(*said(Paragraph(moment.words.say(refusal, **figures)), *buttons(*stop, again, machine)))
+    run = moment.dice.identity()
+    device = next(device for device in asked.devices if _has(moment, device))
+    job = Job(
+        id=run,
+        kind=asked.kind,
+        source=asked.source,
+        learner=moment.session.learner,
+        device=device,
+        budget=asked.budget,
+        limits=asked.limits,
+        filename=asked.filename,
+    )
+    slot = asked.purpose.slot(run)
+    session = moment.session.with_(running=(*moment.session.running, run), last_run=run)
+    sent = Paragraph(moment.words.say("run.sent"))
+    return Turn(session, (Say(Reply((sent, *_under_way(moment, job, None))), slot), RunCode(job, slot)))
+
+
+def again(moment: Moment, option: str) -> Turn:
+    """Run the job of a known run again: to time it, to run it, or within another budget."""
+    known = moment.known.run
+    if known is None or known.job.learner != moment.session.learner:
+        return moment.turn(*said(Paragraph(moment.words.say("run.forgotten"))))
+    job = known.job
+    budget = Budget(option) if option in set(Budget) else Budget.DEFAULT
+    kind = JobKind.RUN if option == JobKind.RUN else JobKind.TIME
+    asked = Asked(job.source, kind, purpose_of(known.slot), job.filename, (job.device,), budget, job.limits)
+    return started(moment, asked, Choice("", encode(Op.AGAIN, job.id, option)))
+
+
+def cancelled(moment: Moment, run: str) -> Turn:
+    """Stop a run of this session; the reply that shows it will say so."""
+    if run not in moment.session.running:
+        return moment.turn(*said(Paragraph(moment.words.say("run.not_running"))))
+    return moment.turn(CancelRun(run), *said(Paragraph(moment.words.say("run.cancelling"))))
+
+
+def progressed(moment: Moment, event: RunProgressed) -> Turn:
+    """Show where a run stands, in the place of its reply."""
+    known = moment.known.run
+    if event.run not in moment.session.running or known is None or known.done:
+        return moment.turn()
+    blocks = _standing(moment, known.job, event.progress)
+    return moment.turn(Edit(known.slot, Reply(blocks)))
+
+
+def finished(moment: Moment, event: RunFinished) -> Turn:
+    """Tell how a run ended, in the place of its reply."""
+    if event.run not in moment.session.running:
+        return moment.turn()
+    moment = _without(moment, event.run)
+    known = moment.known.run
+    purpose = purpose_of(known.slot) if known else Purpose()
+    blocks = results.told(moment, event.run, event.result, known.job if known else None, purpose)
+    return moment.turn(Edit(known.slot, Reply(blocks)) if known else Say(Reply(blocks)))
+
+
+def _without(moment: Moment, run: str) -> Moment:
+    return moment.changed(running=tuple(each for each in moment.session.running if each != run))
+
+
+def _refusal(moment: Moment, asked: Asked) -> str:
+    able = moment.known.capabilities
+    if len(moment.session.running) >= MOST_RUNNING:
+        return "run.too_many"
+    if able is None:
+        return "run.no_runner"
+    if asked.kind not in able.kinds:
+        return "run.no_kind"
+    return "" if any(_has(moment, device) for device in asked.devices) else "run.no_device"
+
+
+def _has(moment: Moment, device: Device) -> bool:
+    able = moment.known.capabilities
+    return able is not None and device in able.devices
+
+
+def _standing(moment: Moment, job: Job, progress: Accepted | Progress) -> tuple[Block, ...]:
+    words = moment.words
+    match progress:
+        case Accepted(position, wait_s):
+            ahead = words.say("run.queued", n=position) if position else words.say("run.next_in_line")
+            wait = words.say("run.wait", seconds=Number(seconds(wait_s))) if position and wait_s >= 1 else ()
+            return (Paragraph((*ahead, *wait)), *_under_way(moment, job, None))
+        case Progress():
+            return (Paragraph(words.say("run.under_way")), *_under_way(moment, job, progress))
+
+
+def _under_way(moment: Moment, job: Job, progress: Progress | None) -> tuple[Block, ...]:
+    return (_steps(moment, job, progress), *buttons(_cancel(moment, job.id)))
+
+
+def _steps(moment: Moment, job: Job, progress: Progress | None) -> Steps:
+    phases = _STEPS.get(job.kind, _STEPS[JobKind.RUN])
+    if progress and progress.phase not in phases:
+        # A compile, or a phase of another kind, stands before what is measured or collected.
+        last = len(phases) - 1
+        phases = (*phases[:last], progress.phase, *phases[last:])
+    now = phases.index(progress.phase) if progress else -1
+    return Steps(tuple(_step(moment, phase, i - now, progress) for i, phase in enumerate(phases)))
+
+
+def _step(moment: Moment, phase: Phase, distance: int, progress: Progress | None) -> Step:
+    label = moment.words.text(f"phase.{phase}")
+    if distance or progress is None:
+        return Step(label, "past" if distance < 0 and progress else "ahead")
+    return Step(label, "now", max(progress.done, 0), max(progress.total, 0))
+
+
+def _cancel(moment: Moment, run: str) -> Choice:
+    return Choice(moment.words.text("button.cancel_run"), encode(Op.CANCEL, run))

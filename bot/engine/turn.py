@@ -1,0 +1,71 @@
+"""One event answered: `take_turn` is the whole conversation, as a function.
+
+Law: pure, total and deterministic: the same arguments give the same turn, whatever was sent never raises, and a turn
+that refuses changes nothing.
+"""
+
+from datetime import datetime
+from typing import assert_never
+
+from bot.engine import code, hearing, help, pressing, runs, settling  # noqa: A004
+from bot.engine.effects import Turn
+from bot.engine.events import (
+    ButtonPressed,
+    ChatOpened,
+    CodeChecked,
+    CodeSent,
+    Event,
+    FileSent,
+    RunFinished,
+    RunProgressed,
+    TextSent,
+)
+from bot.engine.known import Dice, Known
+from bot.engine.moment import Moment
+from bot.engine.session import Session
+from bot.engine.wording import Wording
+from content.schema import Course
+
+
+def take_turn(  # noqa: PLR0913 - everything a turn depends on is an argument
+    session: Session, event: Event, known: Known, course: Course, now: datetime, dice: Dice
+) -> Turn:
+    """Answer one event.
+
+    Args:
+        session: the learner's place before the event.
+        event: what happened; its texts and payloads are untrusted.
+        known: the rows that `known.needs(session, event)` named, and what the runner can do.
+        course: the course in service.
+        now: the time, in UTC and aware.
+        dice: chance and fresh identities.
+    """
+    moment = Moment(session, known, course, Wording(course.phrases), now, dice)
+    match event:
+        case RunProgressed():
+            return runs.progressed(moment, event)
+        case RunFinished():
+            return runs.finished(moment, event)
+        case CodeChecked():
+            return code.checked(moment, event)
+        case ChatOpened() | TextSent() | CodeSent() | FileSent() | ButtonPressed():
+            settled, notice = settling.settled(moment)
+            return _answered(settled, event).after(*notice)
+        case never:
+            assert_never(never)
+
+
+def _answered(moment: Moment, event: ChatOpened | TextSent | CodeSent | FileSent | ButtonPressed) -> Turn:
+    match event:
+        case ChatOpened():
+            return help.greeted(moment)
+        case TextSent():
+            return hearing.heard(moment, event)
+        case CodeSent():
+            return code.sent_by_editor(moment, event)
+        case FileSent():
+            return code.sent_as_file(moment, event)
+        case ButtonPressed(payload):
+            return pressing.pressed(moment, payload)
+        case never:
+            assert_never(never)
