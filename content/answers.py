@@ -48,22 +48,20 @@ def _choice(draft: Draft, path: Path, item: schema.SingleChoice) -> None:
     if len(right) != 1:
         wrong = f"{len(right)} options are right"
         draft.fault((*path, "options"), wrong, "mark exactly one option with right: true")
-    _different(draft, (*path, "options"), [option.id for option in item.options], "id")
-    texts = [normalised(option.text) for option in item.options]
-    _different(draft, (*path, "options"), texts, "text")
-    feedback = [normalised(option.feedback) for option in item.options]
-    _different(draft, (*path, "options"), feedback, "feedback")
+    names = [option.id for option in item.options]
+    _different(draft, (*path, "options"), names, "id", names)
+    _different(draft, (*path, "options"), [normalised(option.text) for option in item.options], "text", names)
+    _different(draft, (*path, "options"), [normalised(option.feedback) for option in item.options], "feedback", names)
     for index, option in enumerate(item.options):
         if option.right and option.misconception:
             where = (*path, "options", index, "misconception")
             draft.fault(where, "the right option shows a misconception", "remove the key here")
 
 
-def _different(draft: Draft, path: Path, values: Sequence[str], key: str) -> None:
+def _different(draft: Draft, path: Path, values: Sequence[str], key: str, names: Sequence[str]) -> None:
     for index, value in enumerate(values):
         if value in values[:index]:
-            first = values.index(value)
-            wrong = f"the {key} says the same as that of option {first} (positions count from 0)"
+            wrong = f"the {key} says the same as that of the option {names[values.index(value)]}"
             draft.fault((*path, index, key), wrong, f"write another {key}")
 
 
@@ -113,7 +111,7 @@ def check_myths(draft: Draft) -> None:
             continue
         finding = (*path, "finding")
         if myth.finding.name not in names:
-            right = f"write one of {', '.join(names[1:])}"
+            right = f"write one of {', '.join(names[1:])}" if names[1:] else "add the variant"
             draft.fault((*finding, "name"), f"{example.file} has no variant {myth.finding.name}", right)
         if myth.finding.against != names[0]:
             wrong = f"{myth.finding.against} is not the first variant of {example.file}"

@@ -61,7 +61,7 @@ def read_draft(folder: Folder, slug: str) -> Draft:
     """Read one lesson's folder; never raises for what is in it."""
     file = f"lessons/{slug}/{LESSON_FILE}"
     try:
-        document = strictyaml.read(read_inside(folder, LESSON_FILE, strictyaml.SIZE_LIMIT + 1), file)
+        document = strictyaml.read(read_inside(folder, LESSON_FILE, strictyaml.SIZE_LIMIT), file)
     except UnreadableError as error:
         document = strictyaml.Document(file)
         document.fault((), error.wrong, error.right)

@@ -66,7 +66,7 @@ def survey(root: Folder) -> tuple[schema.Course | None, tuple[Fault, ...]]:
 
 def _document(root: Folder, name: str) -> strictyaml.Document:
     try:
-        return strictyaml.read(read_inside(root, name, strictyaml.SIZE_LIMIT + 1), name)
+        return strictyaml.read(read_inside(root, name, strictyaml.SIZE_LIMIT), name)
     except UnreadableError as error:
         document = strictyaml.Document(name)
         document.fault((), error.wrong, error.right)

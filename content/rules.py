@@ -7,7 +7,7 @@ nothing, runs nothing, and stays silent about what is already known to be wrong.
 from collections.abc import Iterable, Mapping, Sequence
 
 from content import answers, prose, schema, snippets
-from content.drafts import LESSON_FILE, Draft, named_files, strings
+from content.drafts import LESSON_FILE, Draft, dark, named_files, strings
 from content.strictyaml import Document
 
 OPTION_LIMIT = 60
@@ -123,8 +123,9 @@ def _blocks(draft: Draft) -> None:
 def _folder(draft: Draft) -> None:
     used = {name for _, name in named_files(draft)} | set(draft.pictures) | {LESSON_FILE}
     if not draft.lesson:  # what could not be understood may name files too
-        used |= {text for _, text in strings(draft.document.data)}
-    drawn = {name.removesuffix(".png") for name in draft.pictures}
+        texts = {text for _, text in strings(draft.document.data)}
+        used |= texts | {dark(text) for text in texts if text.endswith(".png")}
+    drawn = {name.removesuffix(".png") for _, name in named_files(draft) if name.endswith(".png")}
     for name in draft.present:
         if name.startswith(DRAWINGS) and name.endswith(".py"):
             stem = "pictures/" + name.removeprefix(DRAWINGS).removesuffix(".py")

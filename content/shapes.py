@@ -27,11 +27,14 @@ def validated(kind: type[Model], document: Document, at: Path = ()) -> Model | N
         # By way of JSON, where strict types still take a list for a tuple and a word for an enumeration.
         found = kind.model_validate_json(json.dumps(data))
     except ValidationError as error:
+        told = set(document.spoilt)
         for each in error.errors(include_url=False):
             inner = wording.place(each, data)
-            if any((*at, *inner)[: len(spoilt)] == spoilt for spoilt in document.spoilt):
-                continue
-            document.fault((*at, *inner), *wording.sentences(each, keys_beside(kind, inner, data)))
+            where = (*at, *inner)
+            if wording.follows(each) or any(where[: len(spoilt)] == spoilt for spoilt in told):
+                continue  # what is already known to be wrong is said once
+            document.fault(where, *wording.sentences(each, keys_beside(kind, inner, data)))
+            document.spoilt.add(where)
     return None if document.spoilt else found
 
 
@@ -61,7 +64,9 @@ def salvaged(kind: type[BaseModel], data: Any) -> Iterator[tuple[Path, BaseModel
             try:
                 yield from walk(TypeAdapter(wanted).validate_json(json.dumps(item)), path)
             except ValidationError:
-                continue
+                inner = _of(wanted, item)
+                if isinstance(inner, type) and issubclass(inner, BaseModel):
+                    yield from ((path + below, part) for below, part in salvaged(inner, item))
 
 
 def keys_beside(kind: Any, path: Path, data: Any) -> list[str]:  # noqa: ANN401  (types and plain data)

@@ -29,9 +29,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _OTHER_BREAK = re.compile("[\x85\u2028\u2029]|\r(?!\n)")
 
 _SYNTAX = (
-    ("cannot start any token", "this character cannot begin a value", "put the whole text between double quotes"),
-    ("mapping values are not allowed", "a colon followed by a space stands inside an unquoted text",
-     "put the whole text between double quotes, or begin it with | on the line of its key"),
+    ("mapping values are not allowed", "a second `key: value` stands inside a value",
+     "put a text with a colon between double quotes; indent a key exactly like the keys beside it"),
     ("could not find expected ':'", "a key without its colon",
      "write `key: value`, and indent the further lines of a text deeper than its key"),
     ("found unexpected end of stream", "a quotation mark is opened and never closed", "close the quotation mark"),
@@ -136,7 +135,7 @@ def read(raw: bytes, file: str) -> Document:
         return document
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        wrong = f"the invisible character U+{ord(str(error.character)):04X}"
+        wrong = f"the invisible character U+{error.character:04X}"
         document.faults.append(Fault(file, line, "", wrong, "delete it"))
         return document
     except yaml.MarkedYAMLError as error:
@@ -177,11 +176,15 @@ def _decoded(raw: bytes, document: Document) -> str | None:
 def _syntax_fault(error: yaml.MarkedYAMLError, file: str) -> Fault:
     problem = error.problem or str(error)
     mark = error.problem_mark or error.context_mark
-    if "end of stream" in problem and error.context_mark:
-        mark = error.context_mark  # where the quotation was opened says more than the end of the file
+    if error.context_mark and ("end of stream" in problem or "could not find expected ':'" in problem):
+        mark = error.context_mark  # where the quotation or the key began says more than where the reader gave up
     line = mark.line + 1 if mark else 1
     if "'\\t'" in problem:
         return Fault(file, line, "", "a tab is used to indent", "indent with spaces")
+    begins = re.search(r"found character '(.+)' that cannot start any token", problem)
+    if begins:
+        right = "put the whole text between double quotes"
+        return Fault(file, line, "", f"a text cannot begin with {begins[1]}", right)
     for sign, wrong, right in _SYNTAX:
         if sign in problem or sign in (error.context or ""):
             return Fault(file, line, "", wrong, right)
@@ -238,6 +241,9 @@ def _scalar(node: ScalarNode, path: Path, document: Document) -> str | int | flo
         return text
     elif text in _WORDS:
         return _WORDS[text]
+    elif _OTHER_NUMBER.fullmatch(text):
+        wrong = f"{text} is a number in a spelling that programs read differently"
+        right = "write it in at most 18 digits without leading zeros and letters, or between quotes when it is a text"
     elif _INT.fullmatch(text):
         return int(text)
     elif _FLOAT.fullmatch(text):
@@ -245,9 +251,6 @@ def _scalar(node: ScalarNode, path: Path, document: Document) -> str | int | flo
         if abs(value) != float("inf"):
             return value
         wrong, right = f"{text} is too large for a number", "write a smaller number, or a text between quotes"
-    elif _OTHER_NUMBER.fullmatch(text):
-        wrong = f"{text} is a number in a spelling that programs read differently"
-        right = "write it without leading zeros and letters, or between quotes when it is a text"
     elif _NOT_FINITE.fullmatch(text):
         wrong, right = f"{text} is no number to compare with", "write a number, or a text between quotes"
     else:

@@ -4,6 +4,7 @@ Law: every error gets a path that exists in the file (or the nearest one), and b
 """
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,12 @@ def _inside(here: Any, step: str | int) -> Any:  # noqa: ANN401
         return None
 
 
+def follows(error: ErrorDetails) -> bool:
+    """Say whether a list is called too short only because faulty entries of it were not counted."""
+    entries = error["input"]
+    return error["type"] == "too_short" and isinstance(entries, list) and len(entries) >= error["ctx"]["min_length"]
+
+
 def sentences(error: ErrorDetails, siblings: Sequence[str]) -> tuple[str, str]:
     """Return what is wrong and what would be right; `siblings` are the keys allowed beside an unknown one."""
     limits = error.get("ctx", {})
@@ -64,15 +71,17 @@ def sentences(error: ErrorDetails, siblings: Sequence[str]) -> tuple[str, str]:
         case "string_pattern_mismatch":
             return f"{given} is not allowed here", "write " + _described(str(limits["pattern"]))
         case "enum" | "literal_error":
-            return f"{given} is not known here", f"write {limits['expected']}"
+            known = re.findall(r"'([^']*)'", str(limits["expected"]))
+            return f"{given} is not known here", f"write {_alternatives(known)}"
         case "too_short":
-            return f"{limits['actual_length']} given", f"at least {limits['min_length']} are needed"
+            return f"the list has {_entries(limits['actual_length'])}", f"write at least {limits['min_length']}"
         case "too_long":
-            return f"{limits['actual_length']} given", f"at most {limits['max_length']} are allowed"
+            return f"the list has {_entries(limits['actual_length'])}", f"keep at most {limits['max_length']}"
         case "union_tag_not_found":
             return "the key kind is missing", "add it; it says what this is"
         case "union_tag_invalid":
-            return f"the kind {limits['tag']!r} is not known", f"write one of {limits['expected_tags']}"
+            known = re.findall(r"'([^']*)'", str(limits["expected_tags"]))
+            return f'the kind "{limits["tag"]}" is not known', f"write {_alternatives(known)}"
         case _:
             return _of_type(error, given)
 
@@ -107,6 +116,14 @@ def _of_type(error: ErrorDetails, given: str) -> tuple[str, str]:
             f"write {wanted}"
         )
     return f"{given}: {error['msg']}", "correct the value"
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
+
+
+def _alternatives(names: Sequence[str]) -> str:
+    return " or ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
 
 
 def _described(pattern: str) -> str:

@@ -1,0 +1,145 @@
+"""Every example, answer and exercise of the lessons, run by the learners' interpreter and compared with the text."""
+
+import ast
+import re
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from content import drafts, loader, schema, snippets
+
+pytestmark = pytest.mark.sandbox
+
+LESSONS = sorted(path.parent for path in (loader.HERE / "lessons").glob("*/lesson.yaml"))
+DRAFTS = {folder.name: drafts.read_draft(folder, folder.name) for folder in LESSONS}
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+def parts(kind: type) -> list[tuple[str, object]]:
+    """Give the lessons' parts of a type; what only a GPU can run is run by the script in tests/gpu."""
+    found = [(slug, part) for slug, draft in DRAFTS.items() for _, part in draft.each(kind)]
+    return [(slug, part) for slug, part in found if "cpu" in getattr(part, "devices", ("cpu",))]
+
+
+def runnable(kind: type) -> list[object]:
+    return [pytest.param(slug, part, id=f"{slug}-{part.id}") for slug, part in parts(kind)]
+
+
+def timed() -> list[object]:
+    found = [(slug, part) for slug, part in parts(schema.Example) if part.kind == "time"]
+    return [pytest.param(slug, part, id=f"{slug}-{part.id}") for slug, part in found]
+
+
+def run(python: Path, file: Path, *, source: str | None = None) -> str:
+    command = [str(python), "-I", "-c", source] if source is not None else [str(python), "-I", str(file)]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    return ran.stdout
+
+
+def same(printed: str, expected: str, rel: float) -> bool:
+    """Compare word by word: numbers within `rel`, all else exactly."""
+    if rel == 0:
+        return printed == expected
+    if NUMBER.sub("#", printed) != NUMBER.sub("#", expected):
+        return False
+    pairs = zip(NUMBER.findall(printed), NUMBER.findall(expected), strict=True)
+    return all(float(a) == pytest.approx(float(b), rel=rel) for a, b in pairs)
+
+
+@pytest.mark.parametrize(("slug", "example"), runnable(schema.Example))
+def test_an_example_prints_what_its_file_says(slug: str, example: schema.Example, learners_python: Path) -> None:
+    folder = loader.HERE / "lessons" / slug
+    printed = run(learners_python, folder / example.file)
+    if example.expected and not example.expected.varies:
+        expected = (folder / example.expected.file).read_text()
+        assert same(printed, expected, example.expected.rel), printed
+
+
+VALUES = """
+import ast
+import numpy as np
+cells = {cells!r}
+shared = {{}}
+exec(cells[0], shared)
+def results():
+    found = []
+    for text in cells[1:]:
+        tree = ast.parse(text)
+        last = tree.body.pop()
+        names = dict(shared)
+        exec(compile(tree, "cell", "exec"), names)
+        found.append(eval(compile(ast.Expression(last.value), "cell", "eval"), names))
+    return found
+sizes = [None] + ([7, 1001] if "make" in shared else [])
+for n in sizes:
+    if n is not None:
+        shared.update(shared["make"](np.random.default_rng(n), n))
+    first, *others = [np.array(value, dtype=np.float64) for value in results()]
+    for other in others:
+        assert other.shape == first.shape, (n, other.shape, first.shape)
+        error = np.linalg.norm(other - first) / np.linalg.norm(first)
+        assert error <= 1e-12, (n, error)
+print("same")
+"""
+
+
+@pytest.mark.parametrize(("slug", "example"), timed())
+def test_the_variants_of_a_timed_example_agree_on_fresh_inputs(
+    slug: str, example: schema.Example, learners_python: Path
+) -> None:
+    source = (loader.HERE / "lessons" / slug / example.file).read_text()
+    lines = source.splitlines(keepends=True)
+    starts = [line - 1 for _, line in snippets.cells(source)] + [len(lines)]
+    cells = ["".join(lines[a:b]) for a, b in pairwise(starts)]
+    for cell in cells[1:]:
+        assert isinstance(ast.parse(cell).body[-1], ast.Expr), "a variant ends in its result"
+    script = VALUES.format(cells=cells)
+    assert run(learners_python, Path(), source=script) == "same\n"
+
+
+@pytest.mark.parametrize(("slug", "item"), runnable(schema.PredictOutput))
+def test_a_prediction_is_what_the_code_prints(slug: str, item: schema.PredictOutput, learners_python: Path) -> None:
+    printed = run(learners_python, loader.HERE / "lessons" / slug / item.code)
+    assert printed.strip() == item.answer
+
+
+EXERCISE = """
+import importlib.util, sys
+import numpy as np
+def load(name, file):
+    spec = importlib.util.spec_from_file_location(name, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+starter, reference = load("starter", {starter!r}), load("reference", {reference!r})
+for n, seed, rel in {checks!r}:
+    given = starter.make(np.random.default_rng(seed), n)
+    again = reference.make(np.random.default_rng(seed), n)
+    assert given.keys() == again.keys()
+    slow, fast = starter.solve(**given), reference.solve(**again)
+    assert np.shape(slow) == np.shape(fast)
+    assert np.asarray(slow).dtype == np.asarray(fast).dtype
+    assert np.linalg.norm(slow - fast) <= rel * max(np.linalg.norm(slow), 1e-300), (n, seed)
+print("same")
+"""
+
+
+@pytest.mark.parametrize(("slug", "exercise"), runnable(schema.Exercise))
+def test_starter_and_reference_of_an_exercise_agree(
+    slug: str, exercise: schema.Exercise, learners_python: Path
+) -> None:
+    folder = loader.HERE / "lessons" / slug
+    checks = [(check.n, check.seed, check.rel) for check in exercise.checks]
+    starter, reference = str(folder / exercise.starter), str(folder / exercise.reference)
+    script = EXERCISE.format(starter=starter, reference=reference, checks=checks)
+    assert run(learners_python, Path(), source=script) == "same\n"
+
+
+def test_numbers_are_compared_within_the_stated_tolerance_and_words_exactly() -> None:
+    assert same("1.0005e+03\n", "1000.5\n", 1e-6)
+    assert not same("x 1.0\n", "y 1.0\n", 1e-6)
+    assert not same("1.01\n", "1.0\n", 1e-6)
+    assert not same("1.0 \n", "1.0\n", 0)
