@@ -7,6 +7,7 @@ us, ends everything at once.
 import asyncio
 import ctypes
 import os
+import select
 import signal
 import sys
 import threading
@@ -32,15 +33,16 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A worker with what it can do, and how to clear it away."""
+    """A worker with what it can do, how to try its walls from inside (seconds), and how to clear it away."""
 
     worker: Worker
     capabilities: Capabilities
+    probe: Callable[[], Awaitable[tuple[Wall, ...]]]
     close: Callable[[], Awaitable[None]]
 
 
 Assemble = Callable[[Settings, int], Awaitable[Assembled]]
-"""Makes the worker for so many slots; probes the walls."""
+"""Makes the worker for so many slots."""
 
 
 class Stopper:
@@ -49,7 +51,6 @@ class Stopper:
     def __init__(self) -> None:
         self.draining = asyncio.Event()
         self.now = asyncio.Event()
-        self.orphaned = False
 
     def signalled(self) -> None:
         """Stop in order; asked again, at once."""
@@ -57,7 +58,6 @@ class Stopper:
 
     def parent_gone(self) -> None:
         """Stop at once: whoever started us is gone."""
-        self.orphaned = True
         self.draining.set()
         self.now.set()
 
@@ -81,13 +81,14 @@ async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeli
     slots = settings.slots or default_slots()
     assembled = await assemble(settings, slots)
     try:
-        missing = demand_walls(assembled.capabilities.walls, settings.accept_missing)
+        walls = await assembled.probe()
+        missing = demand_walls(walls, settings.accept_missing)
         for name in missing:
             journal.note("wall_missing", wall=name)
         rules = Rules(slots, settings.queue, settings.a_learner, settings.source_bytes, settings.keep_s)
         dispatcher = Dispatcher(
             assembled.worker,
-            replace(assembled.capabilities, accepted_missing=missing, slots=slots),
+            replace(assembled.capabilities, walls=walls, accepted_missing=missing, slots=slots),
             rules,
             lock=HostLock(settings.lock),
             clock=loop.time,
@@ -96,7 +97,7 @@ async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeli
         await _listen(settings, dispatcher, Daemon(dispatcher, secret, journal), stopper, journal)
     finally:
         await assembled.close()
-        if stopper.orphaned and settings.socket is not None:
+        if lifeline is not None and settings.socket is not None and _hung_up(lifeline):
             with suppress(OSError):
                 settings.socket.parent.rmdir()  # the private folder of a parent that can do it no more
 
@@ -207,11 +208,18 @@ def _line_of(descriptor: int) -> str:
     return text.decode().strip()
 
 
+def _hung_up(lifeline: int) -> bool:
+    """Say whether whoever started us is gone, without waiting for it."""
+    poll = select.poll()
+    poll.register(lifeline, 0)
+    return any(happened & select.POLLHUP for _, happened in poll.poll(0))
+
+
 def _die_with_parent(lifeline: int, stopper: Stopper, loop: asyncio.AbstractEventLoop) -> None:
     """End with whoever started us, even when that is killed.
 
-    The kernel sends SIGTERM at the parent's death. The lifeline covers a parent that was gone before that was set,
-    and a thread of its own covers a loop that hangs.
+    The kernel sends SIGTERM at the parent's death (again for each of its threads that outlives another). The lifeline
+    covers a parent that was gone before that was set, and a thread of its own covers a loop that hangs.
     """
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 

@@ -144,7 +144,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """
     given = dict(os.environ if environment is None else environment)
     faults = [fault for name in sorted(given) if (fault := _misspelt(name)) is not None]
-    values: dict[str, Any] = {"lock": _default_lock()}
+    values: dict[str, Any] = {"lock": _default_lock(), "python": _default_python()}
     for variable in VARIABLES:
         text = given.get(variable.name, "").strip()
         if not text:
@@ -168,6 +168,12 @@ def _misspelt(name: str) -> str | None:
     ends = [other.removeprefix(prefix) for other in known if other.startswith(prefix)]
     near = difflib.get_close_matches(name.removeprefix(prefix), ends, n=1, cutoff=0.8)
     return f"{name}: no such setting; {prefix}{near[0]} was meant?" if near else None
+
+
+def _default_python() -> str:
+    """Give the learners' interpreter of a checkout, as its set-up makes it; empty where there is none."""
+    path = Path(__file__).resolve().parent.parent / ".venv-learners" / "bin" / "python"
+    return str(path) if path.exists() else ""
 
 
 def _default_lock() -> Path:

@@ -29,6 +29,7 @@ CAPABILITIES = Capabilities(
     machine=Machine(name="stand-in", cores=1),
     walls=(Wall("network", stands=True, matters=True),),
 )
+MISSING = Wall("seccomp", stands=False, matters=True, detail="ptrace worked", mend="apt-get install libseccomp2")
 
 
 @dataclass(slots=True)
@@ -87,14 +88,16 @@ class StandInWorker:
         return Result(job.id, job.kind, Ending.OK, stdout=Stream(head=rest, bytes=len(rest.encode())))
 
 
-def assemble_stand_in(worker: StandInWorker, capabilities: Capabilities = CAPABILITIES) -> Assemble:
+def assemble_stand_in(worker: StandInWorker, *more_walls: Wall) -> Assemble:
     """Make what `serve` asks for its worker, with the stand-in in its place."""
 
+    async def probe() -> tuple[Wall, ...]:
+        return CAPABILITIES.walls + more_walls
+
+    async def close() -> None:
+        """Clear nothing away: there is nothing."""
+
     async def assemble(_settings: Settings, _slots: int) -> Assembled:
-        return Assembled(worker, capabilities, _nothing)
+        return Assembled(worker, CAPABILITIES, probe, close)
 
     return assemble
-
-
-async def _nothing() -> None:
-    """Clear nothing away: there is nothing."""

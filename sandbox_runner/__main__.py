@@ -1,0 +1,183 @@
+"""The runner's commands: serve, run, time and probe.
+
+Law: the exit status is 0 whenever a result was obtained, a learner's error included; 2 for a wrong call, 3 when the
+runner could not give one.
+"""
+
+import argparse
+import asyncio
+import json
+import secrets
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from sandbox_runner.assembly import assemble
+from sandbox_runner.codec import encode
+from sandbox_runner.dispatch import ALONE
+from sandbox_runner.errors import RunnerError
+from sandbox_runner.hostlock import HostLock
+from sandbox_runner.printing import show_result, show_walls
+from sandbox_runner.protocol import Budget, Ending, Job, JobKind, Progress, Result
+from sandbox_runner.serving import Assemble, serve, stderr_journal
+from sandbox_runner.settings import Settings, host_and_port, read_settings
+
+NO_RESULT = 3
+WRONG_CALL = 2
+INTERRUPTED = 130
+
+
+class WrongCallError(Exception):
+    """The command line names something that is not there or cannot be read."""
+
+
+def main(words: Sequence[str], assemble: Assemble = assemble) -> int:
+    """Carry out one command and give the exit status."""
+    call = _parser().parse_args(words)
+    try:
+        settings = _settings(call)
+        match call.command:
+            case "serve":
+                asyncio.run(serve(settings, assemble, stderr_journal(), call.secret_fd))
+                return 0
+            case "probe":
+                return asyncio.run(_probe(settings, assemble, as_json=call.json))
+            case _:
+                return asyncio.run(_one_job(call, settings, assemble))
+    except WrongCallError as fault:
+        print(f"sandbox_runner {call.command}: {fault}", file=sys.stderr)
+        return WRONG_CALL
+    except RunnerError as fault:
+        print(f"sandbox_runner {call.command}: {fault}", file=sys.stderr)
+        return NO_RESULT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m sandbox_runner", description="Run and time strangers' Python in walls.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    _add_serve(commands.add_parser("serve", help="serve bots on a Unix socket, or on TCP with TLS"))
+    for name, what in (("run", "run a file"), ("time", "time a file's variants against each other")):
+        one = commands.add_parser(name, help=what)
+        one.add_argument("file", metavar="FILE", help="a Python file; - reads standard input")
+        one.add_argument("--json", action="store_true", help="print the result as JSON")
+        if name == "time":
+            one.add_argument("--budget", choices=[budget.value for budget in Budget], default=Budget.DEFAULT.value)
+    probe = commands.add_parser("probe", help="try every wall from inside and say which stand")
+    probe.add_argument("--json", action="store_true", help="print the capabilities as JSON")
+    return parser
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--socket", metavar="PATH", help="a Unix socket to make, of mode 600")
+    parser.add_argument("--listen", metavar="HOST:PORT", help="TCP with TLS; without a host, loopback")
+    parser.add_argument("--tls-cert", metavar="FILE", help="PEM certificate chain")
+    parser.add_argument("--tls-key", metavar="FILE", help="PEM private key")
+    parser.add_argument("--secret-file", metavar="FILE", help="the secret that bots must know")
+    parser.add_argument("--slots", metavar="N", type=_slots, help="how many jobs run at once")
+    parser.add_argument("--accept-missing", metavar="NAME", action="append", default=[], help="a wall to do without")
+    # For a bot that starts a runner of its own: a pipe with the secret, whose end means that the bot is gone.
+    parser.add_argument("--secret-fd", metavar="N", type=int, help=argparse.SUPPRESS)
+
+
+def _slots(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 256):  # noqa: PLR2004 - as the setting's bounds
+        message = f"{text!r} is not a whole number from 1 to 256"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
+def _settings(call: argparse.Namespace) -> Settings:
+    """Read the environment's settings and put the command line's over them."""
+    settings = read_settings()
+    if call.command != "serve":
+        return settings
+    if call.socket and call.listen:
+        message = "give --socket or --listen, not both"
+        raise WrongCallError(message)
+    if call.listen:
+        try:
+            host_and_port(call.listen)
+        except ValueError as fault:
+            message = f"--listen {call.listen!r} {fault}"
+            raise WrongCallError(message) from None
+    settings = replace(
+        settings,
+        slots=call.slots or settings.slots,
+        accept_missing=(*settings.accept_missing, *call.accept_missing),
+        tls_cert=Path(call.tls_cert) if call.tls_cert else settings.tls_cert,
+        tls_key=Path(call.tls_key) if call.tls_key else settings.tls_key,
+        secret_file=Path(call.secret_file) if call.secret_file else settings.secret_file,
+    )
+    if call.socket or call.listen:
+        settings = replace(settings, socket=Path(call.socket) if call.socket else None, listen=call.listen or "")
+    if (settings.socket is None) == (not settings.listen):
+        message = "one address is needed: --socket PATH or --listen HOST:PORT (or its variable, one of the two)"
+        raise WrongCallError(message)
+    return settings
+
+
+async def _probe(settings: Settings, assemble: Assemble, *, as_json: bool) -> int:
+    assembled = await assemble(settings, 1)
+    try:
+        found = replace(assembled.capabilities, walls=await assembled.probe())
+        print(json.dumps(encode(found), ensure_ascii=False, indent=2) if as_json else show_walls(found.walls))
+    finally:
+        await assembled.close()
+    return 0
+
+
+async def _one_job(call: argparse.Namespace, settings: Settings, assemble: Assemble) -> int:
+    """Run one job without a daemon; SIGINT and SIGTERM cancel it, and what came of it is still printed."""
+    kind = JobKind(call.command)
+    name, source = _read(call.file)
+    budget = Budget(call.budget) if kind is JobKind.TIME else Budget.DEFAULT
+    job = Job(secrets.token_hex(8), kind, source, "operator", budget=budget, filename=name)
+    if len(source.encode()) > settings.source_bytes:
+        result = Result(job.id, kind, Ending.TOO_LARGE)
+    else:
+        result = await _run(job, settings, assemble)
+    shown = json.dumps(encode(result), ensure_ascii=False, indent=2) if call.json else show_result(result)
+    print(shown)
+    return NO_RESULT if result.ending is Ending.INFRA_ERROR else 0
+
+
+async def _run(job: Job, settings: Settings, assemble: Assemble) -> Result:
+    assembled = await assemble(settings, 1)
+    try:
+        async with HostLock(settings.lock).held(alone=job.kind in ALONE):
+            running = asyncio.create_task(assembled.worker.run_job(job, 0, _tell))
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, running.cancel)
+            try:
+                return await running
+            except asyncio.CancelledError:
+                return Result(job.id, job.kind, Ending.CANCELLED)
+    finally:
+        await assembled.close()
+
+
+def _tell(progress: Progress) -> None:
+    if sys.stderr.isatty():
+        count = f" {progress.done}/{progress.total}" if progress.total else ""
+        print(f"\r\x1b[K{progress.phase.value}{count}", end="", file=sys.stderr, flush=True)
+
+
+def _read(name: str) -> tuple[str, str]:
+    """Read the file's name and text."""
+    try:
+        text = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return ("code.py" if name == "-" else Path(name).name), text.decode()
+    except OSError as fault:
+        message = f"{name}: {fault.strerror}"
+        raise WrongCallError(message) from None
+    except UnicodeDecodeError as fault:
+        message = f"{name}: byte {fault.start} is not UTF-8"
+        raise WrongCallError(message) from None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
