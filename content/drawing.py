@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-import fontpkg_ibm_plex_sans_arabic  # type: ignore[import-untyped]
 import matplotlib as mpl
 from matplotlib import font_manager
 from matplotlib.figure import Figure
@@ -131,6 +130,8 @@ def _loaded(script: Path) -> ModuleType:
 
 
 def _register_fonts() -> None:
+    import fontpkg_ibm_plex_sans_arabic  # type: ignore[import-untyped]  # noqa: PLC0415  (only drawing needs it)
+
     folder = Path(fontpkg_ibm_plex_sans_arabic.__file__).parent / "files"
     for weight in ("Regular", "Bold"):
         font_manager.fontManager.addfont(str(folder / f"IBMPlexSansArabic-{weight}.ttf"))

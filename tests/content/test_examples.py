@@ -5,6 +5,7 @@ import re
 import subprocess
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -17,18 +18,16 @@ DRAFTS = {folder.name: drafts.read_draft(folder, folder.name) for folder in LESS
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
-def parts(kind: type) -> list[tuple[str, object]]:
+Part = TypeVar("Part", schema.Example, schema.PredictOutput, schema.Exercise)
+
+
+def parts(kind: type[Part]) -> list[tuple[str, Part]]:
     """Give the lessons' parts of a type; what only a GPU can run is run by the script in tests/gpu."""
     found = [(slug, part) for slug, draft in DRAFTS.items() for _, part in draft.each(kind)]
     return [(slug, part) for slug, part in found if "cpu" in getattr(part, "devices", ("cpu",))]
 
 
-def runnable(kind: type) -> list[object]:
-    return [pytest.param(slug, part, id=f"{slug}-{part.id}") for slug, part in parts(kind)]
-
-
-def timed() -> list[object]:
-    found = [(slug, part) for slug, part in parts(schema.Example) if part.kind == "time"]
+def named(found: list[tuple[str, Part]]) -> list[object]:
     return [pytest.param(slug, part, id=f"{slug}-{part.id}") for slug, part in found]
 
 
@@ -49,7 +48,7 @@ def same(printed: str, expected: str, rel: float) -> bool:
     return all(float(a) == pytest.approx(float(b), rel=rel) for a, b in pairs)
 
 
-@pytest.mark.parametrize(("slug", "example"), runnable(schema.Example))
+@pytest.mark.parametrize(("slug", "example"), named(parts(schema.Example)))
 def test_an_example_prints_what_its_file_says(slug: str, example: schema.Example, learners_python: Path) -> None:
     folder = loader.HERE / "lessons" / slug
     printed = run(learners_python, folder / example.file)
@@ -86,7 +85,7 @@ print("same")
 """
 
 
-@pytest.mark.parametrize(("slug", "example"), timed())
+@pytest.mark.parametrize(("slug", "example"), named([each for each in parts(schema.Example) if each[1].kind == "time"]))
 def test_the_variants_of_a_timed_example_agree_on_fresh_inputs(
     slug: str, example: schema.Example, learners_python: Path
 ) -> None:
@@ -100,7 +99,7 @@ def test_the_variants_of_a_timed_example_agree_on_fresh_inputs(
     assert run(learners_python, Path(), source=script) == "same\n"
 
 
-@pytest.mark.parametrize(("slug", "item"), runnable(schema.PredictOutput))
+@pytest.mark.parametrize(("slug", "item"), named(parts(schema.PredictOutput)))
 def test_a_prediction_is_what_the_code_prints(slug: str, item: schema.PredictOutput, learners_python: Path) -> None:
     printed = run(learners_python, loader.HERE / "lessons" / slug / item.code)
     assert printed.strip() == item.answer
@@ -127,7 +126,7 @@ print("same")
 """
 
 
-@pytest.mark.parametrize(("slug", "exercise"), runnable(schema.Exercise))
+@pytest.mark.parametrize(("slug", "exercise"), named(parts(schema.Exercise)))
 def test_starter_and_reference_of_an_exercise_agree(
     slug: str, exercise: schema.Exercise, learners_python: Path
 ) -> None:
