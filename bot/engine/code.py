@@ -21,7 +21,9 @@ from bot.engine.replies import Code as CodeSpan
 from bot.engine.session import PendingCode
 from sandbox_runner.protocol import JobKind
 
-_CELL = re.compile(r"^# ?%%", re.MULTILINE)
+_CELL = re.compile(r"^#\s?%%(.*)$", re.MULTILINE)
+_SETUP = {"setup", "set-up", "set up", "إعداد", "الإعداد", "اعداد", "تهيئة", "التهيئة"}
+"""Names by which a first cell is the set-up, as in the harness."""
 _TWO_VARIANTS = 2
 _DIFF_LINES = 2000
 """Lines beyond which two sources are compared line by line only."""
@@ -90,8 +92,7 @@ def _to_be_checked(moment: Moment, found: Code, *, measure: bool) -> Turn:
 
 
 def _run(moment: Moment, pending: PendingCode, source: str) -> Turn:
-    variants = len(_CELL.findall(source)) >= _TWO_VARIANTS
-    kind = JobKind.TIME if pending.measure or variants else JobKind.RUN
+    kind = JobKind.TIME if pending.measure or variants(source) >= _TWO_VARIANTS else JobKind.RUN
     asked = runs.Asked(source, kind, exercises.purpose(moment), pending.filename)
     retry = Choice("", encode(Op.ACCEPT, pending.check, "yes"))
     turn = runs.started(moment, asked, retry)
@@ -101,6 +102,17 @@ def _run(moment: Moment, pending: PendingCode, source: str) -> Turn:
         return Turn(turn.session.with_(pending=kept), turn.effects)
     expects = turn.session.expects if turn.session.expects not in {Command.TIME, Command.RUN} else ""
     return Turn(turn.session.with_(pending=None, expects=expects), turn.effects)
+
+
+def variants(source: str) -> int:
+    """Count the variants of a source by its cell marks, as the harness does: the first cell is the set-up."""
+    marks = list(_CELL.finditer(source))
+    if not marks:
+        return 0
+    head = (line.strip() for line in source[: marks[0].start()].splitlines())
+    own_setup = any(line and not line.startswith("#") for line in head)
+    named = marks[0].group(1).strip().lower() in _SETUP
+    return len(marks) if own_setup and not named else len(marks) - 1
 
 
 def _offered(moment: Moment, pending: PendingCode, repaired: str) -> Turn:
@@ -147,7 +159,7 @@ def _explained(moment: Moment, trouble: SyntaxTrouble | None) -> Turn:
 def _caret(trouble: SyntaxTrouble) -> str:
     """Give the line with a caret under the column, cut around it where it is long."""
     start = max(0, trouble.column - _WIDE // 2) if len(trouble.text) > _WIDE else 0
-    line = trouble.text[start : start + _WIDE].replace("\t", " ")
+    line = trouble.text.rstrip("\r\n")[start : start + _WIDE].replace("\t", " ")
     at = max(0, min(trouble.column - 1 - start, len(line)))
     return f"{line}\n{' ' * at}^"
 

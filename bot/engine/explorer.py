@@ -9,7 +9,7 @@ from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Op, encode
 from bot.engine.course_map import Part, go
 from bot.engine.effects import Turn
-from bot.engine.figures import percent, seconds
+from bot.engine.figures import percent, plain
 from bot.engine.letters import number
 from bot.engine.moment import Moment
 from bot.engine.replies import Block, Bullets, Choice, Heading, Number, Paragraph
@@ -55,9 +55,11 @@ def shown(moment: Moment, lesson: Lesson, typed: str) -> Turn:
 
 def _computed(moment: Moment, share: float) -> Sequence[Block]:
     words = moment.words
-    rows = tuple(words.say("explorer.row", gain=gain, whole=Number(f"{amdahl(share, gain):.3g}×")) for gain in _GAINS)
+    rows = tuple(
+        words.say("explorer.row", gain=gain, whole=Number(f"{plain(amdahl(share, gain))}×")) for gain in _GAINS
+    )
     bound = (
-        words.say("explorer.bound", rest=Number(percent(1 - share)), bound=Number(f"{seconds(1 / (1 - share))}×"))
+        words.say("explorer.bound", rest=Number(percent(1 - share)), bound=Number(f"{plain(1 / (1 - share))}×"))
         if share < 1
         else words.say("explorer.no_bound")
     )

@@ -43,14 +43,15 @@ def size(count: float) -> str:
     return f"{count:.0f} B"
 
 
-def seconds(value: float) -> str:
-    """Show seconds with as many digits as are read: `0.3`, `2.5`, `10`."""
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"  # noqa: PLR2004 - %g would turn to an exponent
+def plain(value: float) -> str:
+    """Show a figure without an interval with at most three digits that matter: `0.3`, `2.5`, `1,000`."""
+    shown = _rounded(value, _places(value, 0.0, most=_PLAIN_DIGITS))
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
 def percent(share: float) -> str:
     """Show a share from 0 to 1 as a percentage."""
-    return f"{share * 100:.3g} %"
+    return f"{plain(share * 100)} %"
 
 
 def _half(low: float, high: float) -> float:

@@ -81,7 +81,8 @@ def _numbered(moment: Moment, place_number: int) -> Turn:
 def _suggested(moment: Moment, text: str, near: Command) -> Turn:
     words = moment.words
     sentence = words.say("unknown.near", text=CodeSpan(text[:_ECHO]), command=words.text(f"button.{near}"))
-    choices = buttons(presses.command(moment, near), presses.command(moment, Command.HELP), columns=2)
+    help_too = presses.command(moment, Command.HELP) if near is not Command.HELP else None
+    choices = buttons(presses.command(moment, near), help_too, columns=2)
     return moment.turn(*said(Paragraph(sentence), *choices))
 
 

@@ -4,7 +4,7 @@ Law: digits only as the interval allows; no figure without its machine; the firs
 clock confirms it is always said.
 """
 
-from bot.engine.figures import duration, duration_within, interval, percent, within
+from bot.engine.figures import duration, duration_within, interval, percent, plain, within
 from bot.engine.moment import Moment
 from bot.engine.replies import Block, Bullets, Code, Number, Paragraph, RatioRow, Spans, Text, TimingRow, Timings
 from sandbox_runner.protocol import Claim, Flag, Machine, Ratio, Result, Variant
@@ -131,7 +131,7 @@ def _unclear(moment: Moment, result: Result) -> tuple[Block, ...]:
 
 def _trust(moment: Moment, result: Result) -> tuple[Block, ...]:
     words = moment.words
-    checked = words.say("time.checked_values" if result.checked == "values" else "time.checked_time_only")
+    checked = words.say("time.checked_values" if result.checked == "fresh_inputs" else "time.checked_time_only")
     clock = words.say("time.confirmed" if result.confirmed else "time.not_confirmed")
     noise = words.say("time.noise", noise=Number(percent(result.noise))) if result.noise > 0 else ()
     first = words.say("time.first_call") if any(_row(variant).first_call for variant in result.variants) else ()
@@ -146,13 +146,18 @@ def _flags(moment: Moment, flags: tuple[Flag, ...]) -> tuple[Block, ...]:
 def _flag(moment: Moment, flag: Flag) -> Spans:
     words = moment.words
     key = f"flag.{flag.code}"
-    figures = {name: _figure(value) for name, value in flag.values.items() if name.isidentifier() and name != "key"}
+    figures = {name: _figure(name, value) for name, value in flag.values.items() if name not in {"key", "n"}}
     said = words.say(key, **figures) if words.has(key) else words.say("flag.unnamed", code=Code(flag.code[:40]))
     line = words.say("flag.line", line=flag.line) if flag.line is not None else ()
     return (*said, *((Text(" "), *line) if line else ()))
 
 
-def _figure(value: str | float) -> Spans:
+def _figure(name: str, value: str | float) -> Spans:
+    """Show a figure of a flag; its name says what it counts (`protocol.py`: ns, s, shares)."""
     if isinstance(value, str):
         return (Code(value[:120]),) if value else ()
-    return (Number(f"{value:,.3g}" if isinstance(value, float) else f"{value:,}"),)
+    if name == "ns" or name.endswith("_ns"):
+        return (Number(duration(value)),)
+    if name == "noise":
+        return (Number(percent(value)),)
+    return (Number(f"{value:.2g}" if name == "error" else plain(value)),)

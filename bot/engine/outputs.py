@@ -3,7 +3,7 @@
 Law: what is too long is cut in the middle, never at its end; everything here is untrusted and stays in code.
 """
 
-from bot.engine.figures import size
+from bot.engine.figures import plain, size
 from bot.engine.moment import Moment
 from bot.engine.replies import Attachment, Block, Bullets, Code, CodeBlock, Number, Paragraph, Spans
 from sandbox_runner.protocol import Note, Result, Stream
@@ -102,13 +102,11 @@ def _note(moment: Moment, note: Note) -> Spans:
     if not words.has(key):
         return words.say("note.unnamed", code=Code(note.code[:40]))
     count = note.values.get("count", note.values.get("n", 0))
-    figures = {
-        name: _shown(value) for name, value in note.values.items() if name.isidentifier() and name not in {"key", "n"}
-    }
+    figures = {name: _shown(value) for name, value in note.values.items() if name not in {"key", "n"}}
     return words.say(key, n=count if isinstance(count, int) else 0, **figures)
 
 
 def _shown(value: str | float) -> Spans:
     if isinstance(value, str):
         return (Code(value[:120]),) if value else ()
-    return (Number(f"{value:,.3g}" if isinstance(value, float) else f"{value:,}"),)
+    return (Number(plain(value)),)

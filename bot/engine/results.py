@@ -8,7 +8,7 @@ from bot.engine.bubbles import buttons
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
 from bot.engine.course_map import Part, go
-from bot.engine.figures import seconds, size
+from bot.engine.figures import plain, size
 from bot.engine.moment import Moment
 from bot.engine.purposes import Purpose, Why
 from bot.engine.reading import examples_at
@@ -69,8 +69,9 @@ def _limit(moment: Moment, reached: Reached | None) -> tuple[Block, ...]:
     words = moment.words
     key = f"limit.{reached.name}"
     name = words.say(key) if words.has(key) else (Code(reached.name[:40]),)
-    shown = {"s": f"{seconds(reached.value)} s", "bytes": size(reached.value)}
-    value = Number(shown.get(reached.unit, f"{reached.value:,.0f}"))
+    value: Spans = (Number(size(reached.value) if reached.unit == "bytes" else plain(reached.value)),)
+    if reached.unit == "s":
+        value = words.say("unit.seconds", n=Number(plain(reached.value)))
     return (Paragraph(words.say("limit.reached", limit=name, value=value)),)
 
 

@@ -12,7 +12,7 @@ from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
 from bot.engine.effects import CancelRun, Edit, RunCode, Say, Turn
 from bot.engine.events import RunFinished, RunProgressed
-from bot.engine.figures import seconds
+from bot.engine.figures import plain
 from bot.engine.moment import Moment
 from bot.engine.purposes import Purpose, purpose_of
 from bot.engine.replies import Block, Choice, Number, Paragraph, Reply, Step, Steps
@@ -56,11 +56,16 @@ def started(moment: Moment, asked: Asked, retry: Choice | None = None) -> Turn:
     """Send a job to the runner, or say why that cannot be now; `retry` is the button that asks for it again."""
     refusal = _refusal(moment, asked)
     if refusal:
-        stop = tuple(_cancel(moment, run) for run in moment.session.running) if refusal == "run.too_many" else ()
+        stop = _stops(moment) if refusal == "run.too_many" else ()
         again = replace(retry, label=moment.words.text("button.retry")) if retry else None
-        figures = {"most": MOST_RUNNING, "device": asked.devices[0].value if asked.devices else "cpu"}
+        device_name = asked.devices[0].value if asked.devices else Device.CPU.value
         machine = presses.command(moment, Command.MACHINE) if refusal in {"run.no_device", "run.no_kind"} else None
-        return moment.turn(*said(Paragraph(moment.words.say(refusal, **figures)), *buttons(*stop, again, machine)))
+        return moment.turn(
+            *said(
+                Paragraph(moment.words.say(refusal, n=MOST_RUNNING, device=device_name)),
+                *buttons(*stop, again, machine),
+            )
+        )
     run = moment.dice.identity()
     device = next(device for device in asked.devices if _has(moment, device))
     job = Job(
@@ -143,7 +148,11 @@ def _standing(moment: Moment, job: Job, progress: Accepted | Progress) -> tuple[
     match progress:
         case Accepted(position, wait_s):
             ahead = words.say("run.queued", n=position) if position else words.say("run.next_in_line")
-            wait = words.say("run.wait", seconds=Number(seconds(wait_s))) if position and wait_s >= 1 else ()
+            wait = (
+                words.say("run.wait", wait=words.say("unit.seconds", n=Number(plain(wait_s))))
+                if position and wait_s >= 1
+                else ()
+            )
             return (Paragraph((*ahead, *wait)), *_under_way(moment, job, None))
         case Progress():
             return (Paragraph(words.say("run.under_way")), *_under_way(moment, job, progress))
@@ -168,6 +177,14 @@ def _step(moment: Moment, phase: Phase, distance: int, progress: Progress | None
     if distance or progress is None:
         return Step(label, "past" if distance < 0 and progress else "ahead")
     return Step(label, "now", max(progress.done, 0), max(progress.total, 0))
+
+
+def _stops(moment: Moment) -> tuple[Choice, ...]:
+    """Give a numbered button for each run under way: the first is the one that was sent first."""
+    return tuple(
+        Choice(moment.words.text("button.cancel_nth", number=number), encode(Op.CANCEL, run))
+        for number, run in enumerate(moment.session.running, 1)
+    )
 
 
 def _cancel(moment: Moment, run: str) -> Choice:

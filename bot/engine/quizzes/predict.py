@@ -30,6 +30,7 @@ def grade(item: PredictOutput, text: str) -> Grade:
 
 
 def _normal(text: str) -> str:
+    text = text.replace("،", ",")
     text = plain_digits(unicodedata.normalize("NFKC", stripped(text)).translate(_QUOTES)).strip()
     return _SPACE_IN_BRACKETS.sub("", " ".join(text.split()))
 

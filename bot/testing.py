@@ -1,0 +1,314 @@
+"""Stand-ins with the ports' shapes, and a conversation without an event loop, so that tests read as scripts.
+
+Law: they keep the promises that the ports state (one event a key, one answer an ask, edits by slot) and nothing else.
+"""
+
+import ast
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from bot.engine.effects import Ask, CancelRun, CheckCode, CloseAsk, CountTry, Edit, OpenAsk, Record, RunCode, Say, Turn
+from bot.engine.events import CodeChecked, Event, RunFinished, SyntaxTrouble
+from bot.engine.known import Known, KnownRun, Needs, needs
+from bot.engine.replies import Reply
+from bot.engine.session import Session, from_json, to_json
+from bot.engine.turn import take_turn
+from bot.ports import ChatRow, Opened, Shown, UnfinishedCheck, UnfinishedRun
+from content.schema import Course
+from sandbox_runner.errors import RunnerError
+from sandbox_runner.protocol import (
+    Accepted,
+    Capabilities,
+    Device,
+    Ending,
+    Finished,
+    Job,
+    JobKind,
+    Machine,
+    Phase,
+    Progress,
+    Result,
+    Stream,
+)
+from sandbox_runner.protocol import Event as RunnerEvent
+
+T = TypeVar("T")
+Answer = Callable[[Job], Result]
+
+MACHINE = Machine(cpu="Stand-in CPU", cores=2, threads=1, device="cpu", python="3.11.2", numpy="2.4.6", torch="2.13.0")
+CAPABLE = Capabilities(kinds=(JobKind.RUN, JobKind.TIME), devices=(Device.CPU,), machine=MACHINE)
+
+
+class StandStillClock:
+    """A clock that stands until it is set."""
+
+    def __init__(self, at: datetime = datetime(2026, 1, 1, 12, tzinfo=UTC)) -> None:
+        self.at = at
+
+    def now(self) -> datetime:
+        """Give the time it stands at."""
+        return self.at
+
+
+class FixedDice:
+    """Identities that count up, and an order that stays."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def identity(self) -> str:
+        """Give the next id."""
+        self._count += 1
+        return f"id{self._count:010d}"
+
+    def shuffled(self, items: tuple[T, ...]) -> tuple[T, ...]:
+        """Give the items as they are."""
+        return items
+
+
+class RecordingChat:
+    """Keeps what was shown, in order."""
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[str, Shown]] = []
+
+    async def show(self, chat: str, shown: Shown) -> None:
+        """Keep it."""
+        self.shown.append((chat, shown))
+
+
+def printed(job: Job) -> Result:
+    """Give a quiet success: the answer of an `InstantRunner` that was told nothing else."""
+    return Result(job.id, job.kind, Ending.OK, job.device, Stream("ok\n", bytes=3), machine=MACHINE)
+
+
+class InstantRunner:
+    """Answers every job at once with what `answer` makes of it; without capabilities it is a runner that is away."""
+
+    def __init__(self, answer: Answer = printed, capabilities: Capabilities | None = CAPABLE) -> None:
+        self.answer = answer
+        self.able = capabilities
+        self.submitted: list[Job] = []
+        self.cancelled: list[str] = []
+
+    async def capabilities(self) -> Capabilities:
+        """Say what it can do."""
+        if self.able is None:
+            message = "no runner answers"
+            raise RunnerError(message)
+        return self.able
+
+    async def submit(self, job: Job) -> AsyncIterator[RunnerEvent]:
+        """Accept, run and finish."""
+        await self.capabilities()
+        self.submitted.append(job)
+        yield Accepted(0, 0.0)
+        yield Progress(Phase.RUN)
+        yield Finished(self.answer(job))
+
+    async def cancel(self, job_id: str) -> None:
+        """Keep the id."""
+        self.cancelled.append(job_id)
+
+
+class ParsingChecker:
+    """Parses in this process: for code of tests only, never for a learner's."""
+
+    async def check(self, check: str, candidates: Sequence[str]) -> CodeChecked:
+        """Give the first candidate that parses."""
+        return parsed(check, candidates)
+
+
+def parsed(check: str, candidates: Sequence[str]) -> CodeChecked:
+    """Parse candidates in this process."""
+    trouble: SyntaxTrouble | None = None
+    for index, source in enumerate(candidates):
+        try:
+            ast.parse(source)
+        except SyntaxError as error:
+            trouble = trouble or SyntaxTrouble("invalid_syntax", error.lineno or 1, error.offset or 1, error.text or "")
+        else:
+            return CodeChecked(check, index)
+    return CodeChecked(check, None, trouble)
+
+
+@dataclass(slots=True)
+class _ChatState:
+    session: str
+    revision: int = 0
+    change: int = 0
+    shown: dict[int, Shown] = field(default_factory=dict)
+    keys: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _RunState:
+    chat: str
+    job: Job
+    slot: str
+    result: Result | None = None
+    told: bool = False
+
+
+class MemoryStore:
+    """A whole store in memory; sessions pass through their JSON, as in a database."""
+
+    def __init__(self) -> None:
+        self.asks: dict[str, Ask] = {}
+        self.credits: dict[str, float] = {}
+        self._chats: dict[str, _ChatState] = {}
+        self._runs: dict[str, _RunState] = {}
+
+    async def enter(self, platform: str, external: str, now: datetime) -> ChatRow:  # noqa: ARG002 - the port's shape
+        """Give the chat of this account, made when it is new."""
+        chat = f"{platform}-{external}"
+        self._chats.setdefault(chat, _ChatState(to_json(Session(f"learner-{external}"))))
+        return ChatRow(chat, f"learner-{external}")
+
+    async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
+        """Give what was said or edited after `change`."""
+        return tuple(one for _, one in sorted(self._chats[chat].shown.items()) if one.change > change)
+
+    async def open(self, chat: str, key: str) -> Opened | None:
+        """Give the session; None when the key was taken."""
+        state = self._chats[chat]
+        return None if key in state.keys else Opened(from_json(state.session), state.revision)
+
+    async def load(self, chat: str, needs: Needs) -> Known:
+        """Load rows of this chat."""
+        ask = self.asks.get(needs.ask)
+        run = self._runs.get(needs.run)
+        mine = run if run and run.chat == chat else None
+        votes: Mapping[str, int] = {}
+        if needs.votes and ask and ask.kind == "myth":
+            votes = Counter(each.answer for each in self.asks.values() if each.item == ask.item and each.closed)
+        return Known(ask, KnownRun(mine.job, mine.slot, mine.result is not None) if mine else None, votes)
+
+    async def commit(self, chat: str, key: str, revision: int, turn: Turn, now: datetime) -> tuple[Shown, ...] | None:  # noqa: ARG002 - the port's shape
+        """Write everything of a turn, or nothing."""
+        state = self._chats[chat]
+        if key in state.keys or state.revision != revision:
+            return None
+        state.keys |= {key} if key else set()
+        state.revision += 1
+        state.session = to_json(turn.session)
+        return tuple(shown for effect in turn.effects for shown in self._carry_out(chat, state, effect))
+
+    async def unfinished(self) -> tuple[UnfinishedRun, ...]:
+        """Give the runs whose end was not told."""
+        return tuple(UnfinishedRun(run.chat, run.job, run.result) for run in self._runs.values() if not run.told)
+
+    async def finish(self, run: str, result: Result, now: datetime) -> None:  # noqa: ARG002 - the port's shape
+        """Keep a result."""
+        self._runs[run].result = result
+
+    async def close_run(self, run: str) -> None:
+        """Mark a run as told."""
+        self._runs[run].told = True
+
+    async def unchecked(self) -> tuple[UnfinishedCheck, ...]:
+        """Give the checks without an answer."""
+        waiting = ((chat, from_json(state.session).pending) for chat, state in self._chats.items())
+        return tuple(UnfinishedCheck(chat, p.check, p.candidates) for chat, p in waiting if p and not p.offered)
+
+    def _carry_out(self, chat: str, state: _ChatState, effect: object) -> tuple[Shown, ...]:
+        match effect:
+            case Say(reply, slot):
+                return (self._show(state, len(state.shown) + 1, slot, reply),)
+            case Edit(slot, reply):
+                number = next((n for n, one in state.shown.items() if slot and one.slot == slot), len(state.shown) + 1)
+                return (self._show(state, number, slot, reply),)
+            case Record(rows):
+                for row in rows:
+                    self._record(row)
+            case RunCode(job, slot):
+                self._runs[job.id] = _RunState(chat, job, slot)
+            case _:
+                pass
+        return ()
+
+    @staticmethod
+    def _show(state: _ChatState, number: int, slot: str, reply: Reply) -> Shown:
+        state.change += 1
+        state.shown[number] = Shown(number, state.change, slot, reply)
+        return state.shown[number]
+
+    def _record(self, row: OpenAsk | CloseAsk | CountTry) -> None:
+        match row:
+            case OpenAsk(ask):
+                self.asks[ask.id] = ask
+            case CloseAsk(ask, answer, credit) if not self.asks[ask].closed:
+                self.asks[ask] = replace(self.asks[ask], answer=answer, closed=True)
+                self.credits[ask] = credit
+            case CountTry(ask, answer) if not self.asks[ask].closed:
+                self.asks[ask] = replace(self.asks[ask], answer=answer, tries=self.asks[ask].tries + 1)
+            case _:
+                pass
+
+
+class Conversation:
+    """One learner and the engine, turn by turn, without an event loop.
+
+    Code is checked at once; runs wait in `waiting` until `finish` ends them.
+    """
+
+    def __init__(self, course: Course, capabilities: Capabilities | None = CAPABLE) -> None:
+        self.course = course
+        self.capabilities = capabilities
+        self.store = MemoryStore()
+        self.dice = FixedDice()
+        self.clock = StandStillClock()
+        self.waiting: list[Job] = []
+        self.cancelled: list[str] = []
+        self.chat = _at_once(self.store.enter("test", "one", self.clock.now())).id
+
+    @property
+    def session(self) -> Session:
+        """The session as it is stored."""
+        opened = _at_once(self.store.open(self.chat, ""))
+        assert opened is not None  # noqa: S101 - an empty key is never taken
+        return opened.session
+
+    def take(self, event: Event) -> tuple[Reply, ...]:
+        """Answer one event; give what was said or edited by it, and by the check of code it led to."""
+        opened = _at_once(self.store.open(self.chat, ""))
+        assert opened is not None  # noqa: S101 - an empty key is never taken
+        known = _at_once(self.store.load(self.chat, needs(opened.session, event)))
+        known = replace(known, capabilities=self.capabilities)
+        turn = take_turn(opened.session, event, known, self.course, self.clock.now(), self.dice)
+        shown = _at_once(self.store.commit(self.chat, "", opened.revision, turn, self.clock.now())) or ()
+        replies = [one.reply for one in shown]
+        for effect in turn.effects:
+            match effect:
+                case CheckCode(check, candidates):
+                    replies += self.take(parsed(check, candidates))
+                case RunCode(job, _):
+                    self.waiting.append(job)
+                case CancelRun(run):
+                    self.cancelled.append(run)
+                case _:
+                    pass
+        return tuple(replies)
+
+    def finish(self, answer: Answer = printed) -> tuple[Reply, ...]:
+        """End the run that waits longest, and tell it."""
+        job = self.waiting.pop(0)
+        result = answer(job)
+        _at_once(self.store.finish(job.id, result, self.clock.now()))
+        replies = self.take(RunFinished(job.id, result))
+        _at_once(self.store.close_run(job.id))
+        return replies
+
+
+def _at_once(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    message = "a stand-in waited"
+    raise RuntimeError(message)

@@ -1,0 +1,190 @@
+"""A small course in memory, with the project's own phrases."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.testing import Conversation
+from content import schema
+from content.loader import survey
+from content.schema import Course, Topic
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def option(name: str, text: str, *, right: bool = False, misconception: str | None = None) -> schema.Option:
+    return schema.Option(
+        id=name, text=text, right=right, feedback=f"ملاحظة على الخيار {name}.", misconception=misconception
+    )
+
+
+def section(name: str, title: str, topic: Topic, *blocks: schema.Block) -> schema.Section:
+    return schema.Section(
+        id=name,
+        title=title,
+        topic=topic,
+        blocks=(schema.TextBlock(kind="text", text=f"نص القسم `{name}` وفيه **فكرة**.\n\nوفقرة ثانية."), *blocks),
+        questions=(f"سؤال أول عن {title}", f"سؤال ثان عن {title}"),
+    )
+
+
+def example(name: str, kind: str, devices: tuple[str, ...] = ("cpu",)) -> schema.Example:
+    return schema.Example.model_validate(
+        {"id": name, "title": f"مثال `{name}`", "file": f"{name.replace('-', '_')}.py", "kind": kind, "devices": devices}
+    )
+
+
+def myth(name: str, truth: str, holds: tuple[str, ...]) -> schema.Myth:
+    return schema.Myth.model_validate(
+        {
+            "id": name,
+            "topic": Topic.VECTORIZATION,
+            "claim": f"ادعاء {name} عن `np.vectorize`.",
+            "truth": truth,
+            "experiment": "race",
+            "finding": {"name": "array", "against": "loop", "holds_when": holds},
+            "explanation": f"شرح {name}.",
+        }
+    )
+
+
+def items() -> tuple[schema.Item, ...]:
+    hints = ("التلميح الأول.", "التلميح الثاني.")
+    return (
+        schema.SingleChoice(
+            kind="single",
+            id="item-choice",
+            topic=Topic.VECTORIZATION,
+            question="أي صيغة أسرع؟",
+            hints=hints,
+            explanation="لأن الحلقة في لغة C.",
+            options=(
+                option("loop", "الحلقة", misconception="loops-are-fine"),
+                option("array", "المصفوفة", right=True),
+                option("both", "سواء"),
+            ),
+        ),
+        schema.PredictOutput(
+            kind="predict",
+            id="item-predict",
+            topic=Topic.PYTHON_LOOPS,
+            question="ماذا يطبع هذا الكود؟",
+            code="shown.py",
+            hints=hints[:1],
+            explanation="البث يضرب كل عنصر.",
+            answer="[2 4 6]",
+            alternatives=("[2, 4, 6]",),
+            near=(schema.Near(answer="[1 2 3]", feedback="هذه القيم قبل الضرب."),),
+        ),
+        schema.NumberAnswer(
+            kind="number",
+            id="item-number",
+            topic=Topic.PYTHON_LOOPS,
+            question="ما أكبر عدد في `float16`؟",
+            explanation="أكبر عدد هو 65504.",
+            value=65504,
+            unit="بايت",
+            near=(schema.Near(answer="65536", feedback="هذا 2 للقوة 16.", misconception="power-of-two"),),
+        ),
+        *(
+            schema.SingleChoice(
+                kind="single",
+                id=f"item-more-{i}",
+                topic=Topic.VECTORIZATION,
+                question=f"سؤال إضافي رقم {i}؟",
+                explanation="شرح قصير.",
+                options=(option("yes", "نعم", right=True), option("no", "لا")),
+            )
+            for i in range(3)
+        ),
+    )
+
+
+def small_lesson(slug: str = "small", title: str = "درس صغير") -> schema.Lesson:
+    return schema.Lesson(
+        slug=slug,
+        title=title,
+        summary="ملخص الدرس.",
+        minutes=5,
+        needs=("معرفة `def`.", "شيء من `numpy`."),
+        core_idea="الفكرة في **جملة**.",
+        two_ways=schema.TwoWays(analogy="تشبيه قصير.", mechanism="آلية قصيرة."),
+        sections=(
+            section("loops", "الحلقات البطيئة", Topic.PYTHON_LOOPS, schema.CodeBlock(kind="code", file="shown.py")),
+            section(
+                "arrays",
+                "المصفوفات السريعة",
+                Topic.VECTORIZATION,
+                schema.PictureBlock(kind="picture", file="bars.png", alt="أعمدة الأزمنة"),
+                schema.ExampleBlock(kind="example", example="race"),
+            ),
+        ),
+        steps=("خطوة أولى.", "خطوة ثانية."),
+        worked=schema.Worked(intro="مسألة.", file="shown.py", steps=("أول الحل.", "آخر الحل."), example="prints"),
+        explorer=schema.Explorer(kind="amdahl", intro="ما أثر تسريع جزء؟"),
+        examples=(example("race", "time"), example("prints", "run"), example("on-cuda", "run", ("cuda",))),
+        myths=(
+            myth("myth-one", "myth", ("faster",)),
+            myth("myth-two", "fact", ("slower",)),
+            myth("myth-three", "depends", ("same",)),
+        ),
+        exercises=(
+            schema.Exercise(
+                id="task-one",
+                topic=Topic.VECTORIZATION,
+                title="مجموع المربعات",
+                task="كتابة `solve` بلا حلقة.",
+                starter="starter.py",
+                reference="reference.py",
+                checks=(schema.HiddenCheck(n=10, seed=1, rel=1e-6),),
+                ratio=5.0,
+                hints=("تلميح التمرين.",),
+            ),
+        ),
+        cards=tuple(
+            schema.Card(id=f"card-{i}", topic=Topic.VECTORIZATION, front=f"وجه {i}", back=f"ظهر {i}") for i in range(6)
+        ),
+        check=items(),
+    )
+
+
+FILES = {
+    "shown.py": "import numpy as np\nprint(np.array([1, 2, 3]) * 2)\n",
+    "race.py": "import numpy as np\nx = np.ones(9)\n# %% loop\nsum(x)\n# %% array\nx.sum()\n",
+    "prints.py": "print(1 + 1)\n",
+    "on_cuda.py": "print('cuda')\n",
+    "starter.py": "def make(rng, n):\n    return {}\n\n\ndef solve():\n    return 0\n",
+    "reference.py": "SECRET_REFERENCE = 1\n",
+}
+
+
+@pytest.fixture(scope="session")
+def phrases() -> dict[str, schema.Phrase]:
+    """Give the project's own phrases."""
+    course, faults = survey(ROOT / "content")
+    assert course is not None, faults
+    return dict(course.phrases)
+
+
+@pytest.fixture(scope="session")
+def course(phrases: dict[str, schema.Phrase]) -> Course:
+    """Give a course of two small lessons."""
+    lessons = (small_lesson(), second_lesson())
+    files = {f"{lesson.slug}/{name}": text for lesson in lessons for name, text in FILES.items()}
+    return Course(lessons=lessons, phrases=phrases, files=files, hash="a" * 64)
+
+
+def second_lesson() -> schema.Lesson:
+    """Give the small lesson under other ids, as the second of the course."""
+    lesson = small_lesson("second", "درس ثان")
+    renamed = lesson.model_dump_json()
+    for name in ("item-", "myth-", "card-", "task-one", '"race"', '"prints"', '"on-cuda"'):
+        other = f'"two-{name[1:]}' if name.startswith('"') else f"two-{name}"
+        renamed = renamed.replace(name, other)
+    return schema.Lesson.model_validate_json(renamed)
+
+
+@pytest.fixture
+def talk(course: Course) -> Conversation:
+    """Give a conversation that has not begun."""
+    return Conversation(course)

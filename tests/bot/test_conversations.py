@@ -1,0 +1,185 @@
+"""Golden conversations: scripts in tests/conversations, with the replies as plain text.
+
+Regenerate them, after looking at why they changed, with REGENERATE_CONVERSATIONS=1.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bot.engine.events import ButtonPressed, ChatOpened, CodeSent, Event, FileSent, RunProgressed, TextSent
+from bot.engine.replies import Choices, Reply
+from bot.testing import CAPABLE, MACHINE, Conversation
+from content.schema import Course
+from sandbox_runner.protocol import (
+    Accepted,
+    Claim,
+    Ending,
+    Fault,
+    Job,
+    Note,
+    Phase,
+    Progress,
+    Ratio,
+    Reached,
+    Result,
+    Stream,
+    Variant,
+)
+
+FOLDER = Path(__file__).resolve().parent.parent / "conversations"
+REGENERATE = bool(os.environ.get("REGENERATE_CONVERSATIONS"))
+
+
+def told(reply: Reply) -> str:
+    """Write a reply as plain text: prose as it is, code between backticks, buttons in brackets."""
+    lines: list[str] = []
+    for block in reply.blocks:
+        match block.kind:
+            case "heading":
+                lines.append("# " + spans(block.spans))
+            case "paragraph":
+                lines.append(spans(block.spans))
+            case "bullets":
+                lines += [f"{f'{i}.' if block.numbered else '-'} {spans(item)}" for i, item in enumerate(block.items, 1)]
+            case "code_block":
+                lines += [f"``` {block.language} {block.title}".rstrip(), *block.code.split("\n"), "```"]
+            case "picture":
+                lines.append(f"<picture {block.key}: {block.alt}>")
+            case "attachment":
+                lines.append(f"<file {block.name} {block.media}>")
+            case "timings":
+                lines += [f"| {row.name} | {row.shown} | {row.first_call}".rstrip(" |") for row in block.rows]
+                lines += [f"| {row.name} / {row.against} | {row.shown} | {row.interval}" for row in block.ratios]
+                lines.append(f"| {spans(block.machine)}")
+            case "steps":
+                lines.append(" ".join(step_told(step) for step in block.steps))
+            case "choices":
+                lines.append(" ".join(f"[{choice.label}]" for choice in block.choices))
+    return "\n".join(lines)
+
+
+def spans(given: Any) -> str:
+    marks = {"code": "`{}`", "strong": "**{}**"}
+    return "".join(marks.get(span.kind, "{}").format(span.text) for span in given)
+
+
+def step_told(step: Any) -> str:
+    mark = {"past": "✓", "now": "▶", "ahead": "·"}[step.state]
+    count = f" {step.done}/{step.total}" if step.total else ""
+    return f"{mark}{step.label}{count}"
+
+
+def variant(name: str, ns: float, spread: float) -> Variant:
+    return Variant(name, ns, ns, (ns * (1 - spread), ns * (1 + spread)), 20, 3, ns * 9)
+
+
+def timed(job: Job, claim: str, point: float) -> Result:
+    ratio = Ratio("array", "loop", point, (point * 0.97, point * 1.04), Claim(claim), 20)
+    variants = (variant("loop", 2.5e6, 0.01), variant("array", 2.5e6 / point, 0.02))
+    return Result(
+        job.id,
+        job.kind,
+        Ending.OK,
+        variants=variants,
+        ratios=(ratio,),
+        confirmed=True,
+        noise=0.008,
+        checked="time only",
+        machine=MACHINE,
+    )
+
+
+RESULTS: dict[str, Any] = {
+    "printed": lambda job: Result(job.id, job.kind, Ending.OK, stdout=Stream("[2 4 6]\n", bytes=8), machine=MACHINE),
+    "faster": lambda job: timed(job, "faster", 125.3),
+    "slower": lambda job: timed(job, "slower", 0.5),
+    "unclear": lambda job: timed(job, "unclear", 1.01),
+    "endless": lambda job: Result(job.id, job.kind, Ending.TIMEOUT_RUN, reached=Reached("run_s", 10, "s")),
+    "cancelled": lambda job: Result(job.id, job.kind, Ending.CANCELLED),
+    "error": lambda job: Result(
+        job.id,
+        job.kind,
+        Ending.PY_ERROR,
+        fault=Fault("ZeroDivisionError", "ZeroDivisionError: division by zero", 2),
+        notes=(Note("left_processes", {"count": 2}),),
+    ),
+}
+PROGRESS: dict[str, Accepted | Progress] = {
+    "queued": Accepted(3, 12.0),
+    "importing": Progress(Phase.IMPORT),
+    "measuring": Progress(Phase.MEASURE, 8, 20),
+}
+
+
+class Script:
+    """Plays the steps of a conversation; a button is pressed by its label, the newest first."""
+
+    def __init__(self, course: Course, *, away: bool) -> None:
+        self.talk = Conversation(course, None if away else CAPABLE)
+        self.buttons: dict[str, str] = {}
+
+    def play(self, step: dict[str, Any]) -> list[str]:
+        replies = self.replies(step)
+        for reply in replies:
+            for block in reply.blocks:
+                if isinstance(block, Choices):
+                    self.buttons.update({choice.label: choice.payload for choice in block.choices})
+        return [told(reply) for reply in replies]
+
+    def replies(self, step: dict[str, Any]) -> tuple[Reply, ...]:
+        (what, value), *_ = step.items()
+        match what:
+            case "finish":
+                return self.talk.finish(RESULTS[value])
+            case "progress":
+                return self.talk.take(RunProgressed(self.talk.waiting[0].id, PROGRESS[value]))
+            case _:
+                return self.talk.take(self.event(what, value))
+
+    def event(self, what: str, value: str) -> Event:
+        match what:
+            case "open":
+                return ChatOpened()
+            case "press":
+                return ButtonPressed(self.buttons[value])
+            case "payload":
+                return ButtonPressed(value)
+            case "code":
+                return CodeSent(value)
+            case "file":
+                name, _, text = value.partition("\n")
+                return FileSent(name, text.encode())
+            case "say":
+                return TextSent(value)
+        raise KeyError(what)
+
+
+class _Literal(yaml.SafeDumper):
+    """Writes several lines as a block, so that a diff of a conversation can be read."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Literal.add_representer(str, _text)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_conversation_goes_as_written(path: Path, course: Course) -> None:
+    written = yaml.safe_load(path.read_text())
+    steps = [{key: value for key, value in step.items() if key != "replies"} for step in written["steps"]]
+    script = Script(course, away=written.get("away", False))
+    played = [{**step, "replies": script.play(step)} for step in steps]
+    if REGENERATE:
+        text = yaml.dump({**written, "steps": played}, Dumper=_Literal, allow_unicode=True, sort_keys=False, width=10**6)
+        path.write_text(text)
+    assert played == written["steps"]
+
+
+def test_there_are_conversations() -> None:
+    assert len(list(FOLDER.glob("*.yaml"))) >= 8
