@@ -4,12 +4,14 @@ Law: the exception may be hostile: its text may be huge, may raise, may be no te
 shown, long ones are folded, the last line is always kept. Standard library only.
 """
 
+import contextlib
 import errno
 import linecache
 import os
 import sys
 import traceback
 from types import TracebackType
+from typing import Any
 
 Said = dict[str, object]
 
@@ -27,7 +29,8 @@ def tell(wrong: BaseException, filename: str, *, syntax: bool = False) -> Said:
     Raises nothing: whatever the exception does, at least its name is told.
     """
     name = _safe(lambda: type(wrong).__name__, "Exception")[:80]
-    if isinstance(wrong, SystemExit):
+    kind = type(wrong)  # an instance may lie about its class, or raise when asked for it
+    if issubclass(kind, SystemExit):
         return _exit_told(wrong, name)
     text = _safe(lambda: _text(wrong), name)
     _show(_safe(lambda: _trace(wrong, text), text + "\n"))
@@ -35,15 +38,21 @@ def tell(wrong: BaseException, filename: str, *, syntax: bool = False) -> Said:
     said["line"] = _safe_line(wrong, filename)
     if syntax:
         said["syntax"] = True
-    if isinstance(wrong, OSError) and type(wrong.errno) is int:
-        said["errno"] = wrong.errno
-    if _of_network(wrong):
-        said["network"] = True
+    if issubclass(kind, OSError):
+        number = _get(OSError, "errno", wrong)
+        said |= {"errno": number} if type(number) is int else {}
+    with contextlib.suppress(BaseException):
+        said |= {"network": True} if _of_network(wrong) else {}
     return said
 
 
-def _exit_told(wrong: SystemExit, name: str) -> Said:
-    code = wrong.code
+def _get(kind: type[BaseException], name: str, wrong: BaseException) -> Any:  # noqa: ANN401 - whatever is kept there
+    """Read a field of an exception past whatever its own class does on access."""
+    return kind.__dict__[name].__get__(wrong)
+
+
+def _exit_told(wrong: BaseException, name: str) -> Said:
+    code = _get(SystemExit, "code", wrong)
     status = 0 if code is None else code if type(code) is int else 1
     if code is not None and type(code) is not int:
         _show(_clip(_safe(lambda: str(code), name), _LONGEST_TEXT) + "\n")
@@ -55,7 +64,7 @@ def _text(wrong: BaseException) -> str:
     try:
         text = "".join(traceback.format_exception_only(type(wrong), wrong)).rstrip("\n")
     except BaseException:  # noqa: BLE001 - its __str__ may do anything
-        return f"{type(wrong).__name__}: <exception str() failed>"
+        return f"{_safe(lambda: type(wrong).__name__, 'Exception')}: <exception str() failed>"
     return _clip(text, _LONGEST_TEXT)
 
 
@@ -66,14 +75,15 @@ def _trace(wrong: BaseException, text: str) -> str:
         if link is None:
             break
         said = text if depth == 0 else _text(link)
-        parts.append(_frames(link.__traceback__) + said + "\n")
-        cause = link.__cause__
+        parts.append(_frames(_get(BaseException, "__traceback__", link)) + said + "\n")
+        cause = _get(BaseException, "__cause__", link)
+        context = _get(BaseException, "__context__", link)
         if cause is not None:
             parts.append("\nThe above exception was the direct cause of the following exception:\n\n")
             link = cause
-        elif link.__context__ is not None and not link.__suppress_context__:
+        elif context is not None and not _get(BaseException, "__suppress_context__", link):
             parts.append("\nDuring handling of the above exception, another exception occurred:\n\n")
-            link = link.__context__
+            link = context
         else:
             break
     return "".join(reversed(parts))
@@ -102,10 +112,11 @@ def _frames(trace: TracebackType | None) -> str:
 
 def _safe_line(wrong: BaseException, filename: str) -> int | None:
     """The innermost line of the learner's own file that the traceback passes."""
-    if isinstance(wrong, SyntaxError) and wrong.filename == filename:
-        return wrong.lineno if type(wrong.lineno) is int else None
+    if issubclass(type(wrong), SyntaxError) and _get(SyntaxError, "filename", wrong) == filename:
+        number = _get(SyntaxError, "lineno", wrong)
+        return number if type(number) is int else None
     line = None
-    trace = wrong.__traceback__
+    trace = _get(BaseException, "__traceback__", wrong)
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == filename:
             line = trace.tb_lineno

@@ -36,6 +36,7 @@ class Keeper:
         self._canary_status: int | None = None
         self._canary_line = -1
         self._left = 0
+        self._room: os.statvfs_result | None = None
         self._counting = False
 
     def run(self) -> None:
@@ -55,7 +56,7 @@ class Keeper:
         self._check_canary()
         self._counting = True
         self._kill_rest()
-        room = os.statvfs(self._folder)
+        room = self._room or os.statvfs(self._folder)
         usage = os.times()
         self._send({
             "kind": "ended",
@@ -135,6 +136,7 @@ class Keeper:
                 return True
             if pid == self._main:
                 self._main_status = status
+                self._room = os.statvfs(self._folder)  # now: what is left alive may still tidy up
             elif pid == self._canary:
                 self._canary_status = status
             elif self._counting and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:

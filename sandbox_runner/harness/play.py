@@ -5,6 +5,7 @@ more, and nothing that decides a verdict lives here. Arguments: the learner's fi
 """
 
 import faulthandler
+import importlib
 import io
 import os
 import signal
@@ -16,8 +17,12 @@ def main() -> None:
     path, descriptor = sys.argv[1], int(sys.argv[2])
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     sys.path.insert(0, folder)
-    from tasree_harness import running, timing, wire  # type: ignore[import-not-found]  # noqa: PLC0415 - bound there
-
+    wire = importlib.import_module("tasree_harness.wire")
+    line = wire.Line(descriptor)
+    asked = line.receive()
+    serve = importlib.import_module(
+        {"run": "tasree_harness.running", "time": "tasree_harness.timing"}[asked["kind"]]
+    ).serve
     sys.path.remove(folder)
     for name in [name for name in sys.modules if name.partition(".")[0] == "tasree_harness"]:
         del sys.modules[name]
@@ -30,10 +35,7 @@ def main() -> None:
     sys.argv = [path]
     with open(path, "rb") as file:
         content = file.read()
-    line = wire.Line(descriptor)
-    asked = line.receive()
     line.answer(asked["nonce"], python=sys.version.partition(" ")[0])
-    serve = {"run": running.serve, "time": timing.serve}[asked["kind"]]
     serve(line, content.decode("utf-8", "surrogatepass"), path)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from sandbox_runner.errors import SetupError
 from sandbox_runner.protocol import Device
 from sandbox_runner.sandbox.cgroup import Cgroups, Group, NoCgroupError, find_cgroups
-from sandbox_runner.sandbox.interpreter import Interpreter, ask_interpreter, make_font_cache
+from sandbox_runner.sandbox.interpreter import Interpreter, ask_interpreter, compile_harness, make_font_cache
 from sandbox_runner.sandbox.jailed import Jailed
 from sandbox_runner.sandbox.policy import Policy, load_policy
 from sandbox_runner.sandbox.port import Staged
@@ -36,7 +36,10 @@ _TOTAL_FILES_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class BubblewrapSettings:
-    """What an operator decides. `cores` caps the CPU of one job (0: all the host's); `cgroups` False leaves memory to the watchdog."""
+    """What an operator decides.
+
+    `cores` caps one job's CPU (0: not at all); `cgroups` False leaves memory to the watchdog.
+    """
 
     learners_python: str
     base_uid: int = BASE_UID
@@ -59,7 +62,7 @@ class Bubblewrap:
         self._settings = settings
         self._policy = policy
         self.interpreter = interpreter
-        self._folder = folder
+        self.folder = folder
         self._fonts = fonts
         self._filter = compile_filter(policy.seccomp)
         self._root = os.geteuid() == 0
@@ -81,7 +84,7 @@ class Bubblewrap:
     @property
     def setting(self) -> Setting:
         """What a probe of this sandbox must know."""
-        return Setting(tuple(self._policy.environment), self.no_cgroup, (str(_HARNESS), str(self._folder)))
+        return Setting(tuple(self._policy.environment), self.no_cgroup, (str(_HARNESS), str(self.folder)))
 
     async def start(self, job: Staged) -> Jailed:
         """Start the keeper and the harness inside the walls.
@@ -92,7 +95,7 @@ class Bubblewrap:
         self._count += 1
         name = f"tasree-{os.getpid()}-{self._count}"
         group = self._group(name, job)
-        mountpoint = self._folder / f"slot-{job.slot}"
+        mountpoint = self.folder / f"slot-{job.slot}"
         mountpoint.mkdir(mode=0o755, exist_ok=True)
         channel, channel_in = socket.socketpair()
         report, report_in = socket.socketpair()
@@ -125,7 +128,7 @@ class Bubblewrap:
 
     async def close(self) -> None:
         """Remove the folder that the sandbox keeps on the host."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _group(self, name: str, job: Staged) -> Group | None:
         if self._cgroups is None:
@@ -151,9 +154,6 @@ class Bubblewrap:
         for name, text in self._policy.etc.items():
             content = text.format(uid=shown[0], gid=shown[1]).encode("ascii")
             files.append({"path": f"etc/{name}", "base64": base64.b64encode(content).decode("ascii")})
-        files += [
-            {"path": f"harness/tasree_harness/{file.name}", "copy": str(file)} for file in sorted(_HARNESS.glob("*.py"))
-        ]
         files += [{"path": f"tmp/.matplotlib/{font.name}", "copy": str(font), "theirs": True} for font in self._fonts]
         limits = job.limits
         rlimits = dict(self._policy.rlimits)
@@ -183,7 +183,7 @@ class Bubblewrap:
         settings = {
             "channel": _CHANNEL,
             "report": _REPORT,
-            "folder": "/work",
+            "folder": "/box",
             "caps": caps,
             "argv": [
                 inside,
@@ -217,7 +217,7 @@ class Bubblewrap:
         return argv
 
     def _tree_argv(self, device: Device, mountpoint: Path) -> list[str]:
-        """The file tree inside: read-only but for /work, /tmp and /dev/shm, which share one capped tmpfs."""
+        """The file tree inside: read-only but for /box, /tmp and /dev/shm, which share one capped tmpfs."""
         argv: list[str] = []
         for path in self._policy.binds:
             argv += ["--ro-bind", path, path]
@@ -235,11 +235,10 @@ class Bubblewrap:
             for node in self._policy.device_nodes_cuda:
                 argv += ["--dev-bind-try", node, node]
             argv += ["--ro-bind", "/sys", "/sys"]
-        for name, path in (("tmp", "/tmp"), ("shm", "/dev/shm"), ("work", "/work")):  # noqa: S108 - paths inside
+        for name, path in (("tmp", "/tmp"), ("shm", "/dev/shm"), ("work", "/box")):  # noqa: S108 - paths inside
             argv += ["--bind", f"{mountpoint}/{name}", path]
-        for name in ("code", "harness"):
-            argv += ["--ro-bind", f"{mountpoint}/{name}", f"/{name}"]
-        return [*argv, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/work"]
+        argv += ["--ro-bind", f"{mountpoint}/code", "/code", "--ro-bind", str(self.folder / "harness"), "/harness"]
+        return [*argv, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/box"]
 
 
 async def open_bubblewrap(settings: BubblewrapSettings) -> Bubblewrap:
@@ -254,6 +253,7 @@ async def open_bubblewrap(settings: BubblewrapSettings) -> Bubblewrap:
             raise SetupError(message)
     folder = _own_folder(settings.folder)
     interpreter = await ask_interpreter(settings.learners_python)
+    await compile_harness(settings.learners_python, _HARNESS, folder / "harness" / "tasree_harness")
     fonts = await make_font_cache(settings.learners_python, _font_folder(interpreter, folder))
     return Bubblewrap(settings, load_policy(), interpreter, folder, fonts)
 

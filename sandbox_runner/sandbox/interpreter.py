@@ -5,6 +5,7 @@ Law: it is asked once, outside the walls, in isolated mode, before any learner's
 
 import asyncio
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +64,27 @@ async def ask_interpreter(path: str) -> Interpreter:
         folder = str(Path(real).parent.parent)
         binds.append((folder, folder))
     return Interpreter(inside=inside, binds=tuple(binds), **versions)
+
+
+async def compile_harness(path: str, source: Path, folder: Path) -> None:
+    """Copy the harness to `folder`, readable by every uid, and compile it for the learners' interpreter.
+
+    Raises:
+        SetupError: the interpreter cannot compile it.
+    """
+    _copy(source, folder)
+    await _output(path, "-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(folder))
+    _open_up(folder)
+
+
+def _copy(source: Path, folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def _open_up(folder: Path) -> None:
+    for path in (folder.parent, folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 async def make_font_cache(path: str, folder: Path) -> tuple[Path, ...]:

@@ -58,7 +58,7 @@ def _furnish(order: dict) -> None:  # type: ignore[type-arg]
     root, owner = order["mountpoint"], order["owner"]
     options = f"size={order['disk_bytes']},nr_inodes={order['inodes'] + len(order['files']) + 16},mode=755"
     _call(_libc.mount, b"tmpfs", root.encode(), b"tmpfs", _MS_NOSUID | _MS_NODEV, options.encode(), what="mount tmpfs")
-    for name, mode in (("code", 0o755), ("etc", 0o755), ("harness", 0o755), ("work", 0o700)):
+    for name, mode in (("code", 0o755), ("etc", 0o755), ("work", 0o700)):
         os.mkdir(f"{root}/{name}", mode)
         os.chmod(f"{root}/{name}", mode)
     for name in ("tmp", "shm"):
