@@ -1,5 +1,7 @@
 // The line in which a learner writes: grows with the text, keeps its draft, sends with Enter where there is a keyboard.
 
+import { ofTab } from "./store.js";
+
 const DRAFT = "draft:line";
 
 export class Composer {
@@ -7,7 +9,7 @@ export class Composer {
     this.line = document.getElementById("line");
     this.form = document.getElementById("composer");
     this.keyboard = matchMedia("(pointer: fine)");
-    this.line.value = sessionStorage.getItem(DRAFT) ?? "";
+    this.line.value = ofTab.get(DRAFT) ?? "";
     this.line.enterKeyHint = this.keyboard.matches ? "send" : "enter";
     this.#grow();
     this.line.addEventListener("input", () => this.#changed());
@@ -29,11 +31,7 @@ export class Composer {
   }
 
   #changed() {
-    try {
-      sessionStorage.setItem(DRAFT, this.line.value);
-    } catch {
-      // Too long to be kept; it stays in the line.
-    }
+    ofTab.set(DRAFT, this.line.value);
     this.#grow();
   }
 

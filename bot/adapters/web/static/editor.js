@@ -1,5 +1,7 @@
 // The code box: line numbers, Tab and indentation, a draft that survives a reload, files by button or drop.
 
+import { ofTab } from "./store.js";
+
 const DRAFT = "draft:code";
 const OPEN = "box-open";
 const NUMBERED = 20_000;
@@ -15,9 +17,9 @@ export class Editor {
     this.send = send;
     this.upload = upload;
     this.leaving = false;
-    this.code.value = sessionStorage.getItem(DRAFT) ?? "";
+    this.code.value = ofTab.get(DRAFT) ?? "";
     this.#number();
-    if (sessionStorage.getItem(OPEN) === "1") this.show(false);
+    if (ofTab.get(OPEN) === "1") this.show(false);
 
     this.toggle.addEventListener("click", () => (this.box.hidden ? this.show() : this.hide()));
     on("box-close", () => this.hide());
@@ -39,14 +41,14 @@ export class Editor {
   show(focus = true) {
     this.box.hidden = false;
     this.toggle.setAttribute("aria-expanded", "true");
-    sessionStorage.setItem(OPEN, "1");
+    ofTab.set(OPEN, "1");
     if (focus) this.code.focus();
   }
 
   hide() {
     this.box.hidden = true;
     this.toggle.setAttribute("aria-expanded", "false");
-    sessionStorage.removeItem(OPEN);
+    ofTab.remove(OPEN);
     this.toggle.focus({ preventScroll: true });
   }
 
@@ -66,11 +68,7 @@ export class Editor {
 
   #changed() {
     this.#number();
-    try {
-      sessionStorage.setItem(DRAFT, this.code.value);
-    } catch {
-      // The draft is too long to be kept; it stays in the box.
-    }
+    ofTab.set(DRAFT, this.code.value);
   }
 
   #number() {

@@ -1,6 +1,8 @@
 // The connection: enters, says what the page has, sends events until each is acknowledged, and comes back by itself.
 // Law: an event keeps its id for good, so sending it again is harmless; it leaves the outbox only when it is answered.
 
+import { ofTab, safely } from "./store.js";
+
 const OUTBOX = "outbox";
 const KEPT = 1_000_000; // characters of the outbox that survive a reload
 const TRIES = 8;
@@ -162,21 +164,14 @@ export class Link {
   }
 
   #keep() {
-    try {
-      const text = JSON.stringify(this.outbox.map(({ id, text }) => ({ id, text })));
-      if (text.length <= KEPT) sessionStorage.setItem(OUTBOX, text);
-    } catch {
-      // Without storage the outbox lives as long as the tab.
-    }
+    const text = JSON.stringify(this.outbox.map(({ id, text }) => ({ id, text })));
+    if (text.length <= KEPT) ofTab.set(OUTBOX, text);
   }
 }
 
 function load() {
-  try {
-    return JSON.parse(sessionStorage.getItem(OUTBOX) ?? "[]").map((entry) => ({ ...entry, tries: 0 }));
-  } catch {
-    return [];
-  }
+  const kept = safely(() => JSON.parse(ofTab.get(OUTBOX) ?? "[]")) ?? [];
+  return kept.map((entry) => ({ ...entry, tries: 0 }));
 }
 
 // One tab at a time, so that two tabs of a new learner do not each become another learner.

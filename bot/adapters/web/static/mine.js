@@ -1,5 +1,7 @@
 // What the learner said, kept in this browser: the server's log holds only replies. Shared by the tabs of a browser.
 
+import { ofBrowser, safely } from "./store.js";
+
 const MOST = 300;
 const SHOWN = 20_000;
 
@@ -18,8 +20,8 @@ export class Mine {
   // A tag names the learner's chat; another one means that this browser is somebody else now.
   open(tag) {
     this.key = `mine:${tag}`;
-    for (const key of Object.keys(safely(() => localStorage) ?? {})) {
-      if (key.startsWith("mine:") && key !== this.key) localStorage.removeItem(key);
+    for (const key of ofBrowser.keys()) {
+      if (key.startsWith("mine:") && key !== this.key) ofBrowser.remove(key);
     }
     this.#load();
   }
@@ -44,13 +46,13 @@ export class Mine {
   }
 
   #load() {
-    this.entries = safely(() => JSON.parse(localStorage.getItem(this.key) ?? "[]")) ?? [];
+    this.entries = safely(() => JSON.parse(ofBrowser.get(this.key) ?? "[]")) ?? [];
   }
 
   #save() {
-    while (this.entries.length && !safely(() => (localStorage.setItem(this.key, JSON.stringify(this.entries)), true))) {
-      if (!safely(() => localStorage)) return;
-      this.entries = this.entries.slice(Math.ceil(this.entries.length / 2)); // full: the older half goes
+    let kept = this.entries;
+    while (kept.length && !ofBrowser.set(this.key, JSON.stringify(kept))) {
+      kept = kept.slice(Math.ceil(kept.length / 2)); // full: the older half goes
     }
   }
 }
@@ -70,12 +72,4 @@ export function bubble(entry, state) {
     element.querySelector("code").textContent = entry.text;
   }
   return element;
-}
-
-function safely(work) {
-  try {
-    return work();
-  } catch {
-    return null;
-  }
 }
