@@ -21,7 +21,7 @@ _AT_ONCE = 2
 
 @dataclass(frozen=True, slots=True)
 class CodeVerdict:
-    """`index` of the first candidate that parses; `error` is the first candidate's trouble, even when another parses."""
+    """`index` of the first candidate that parses; `error` is the first one's trouble, even when another parses."""
 
     index: int | None
     error: SyntaxTrouble | None

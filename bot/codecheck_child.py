@@ -6,6 +6,7 @@ Law: nothing is compiled to code and nothing is run. The limits stand before the
 import json
 import resource
 import sys
+import unicodedata
 from _ast import PyCF_ONLY_AST
 
 MEMORY_BYTES = 512 << 20
@@ -60,6 +61,8 @@ CODES = (
     ("after line continuation", "after_backslash"),
     ("unexpected EOF", "unfinished"),
 )
+# the parser asks for this module at the first name in Arabic letters, when no file can be opened any more
+NAMES = unicodedata.unidata_version
 
 
 def limit() -> None:

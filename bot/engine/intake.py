@@ -221,6 +221,8 @@ def _of_bare(text: str, entities: tuple[Entity, ...]) -> Intake:
         return finish(Draft(spans))
     if bare.last_line is not None:
         return Traceback(bare.last_line)
+    if any(line.startswith("# ") for line in lines) and not has_code(lines):
+        return Refused(Reason.NO_CODE)
     led = behind_command(lines)
     if led:
         return finish(Draft([led], notices=[Notice(NoticeKind.PROSE_SET_ASIDE)]))

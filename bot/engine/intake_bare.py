@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from bot.engine.intake_lex import Lexer, without_invisible
-from bot.engine.intake_lines import Look, adjacent, arabic, latin_start, look, mask
+from bot.engine.intake_lines import Look, adjacent, arabic, computes, latin_start, look, mask
 from bot.engine.intake_types import Notice, NoticeKind
 
 _FRAME = re.compile(r"\s*File \"[^\"]*\", line \d+")
@@ -16,6 +16,7 @@ _ERROR = re.compile(
 )
 _NAMED = re.compile(r"[A-Z]\w*: ")
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+_SHOWN = 60
 _HEADER = "Traceback (most recent call last)"
 _RUN = re.compile(
     r"(?:/run\b|شغل(?!ت|نا)|تشغل|تشغيل|نفذ(?!ت)|تنفذ|تنفيذ|جرب(?!ت)|تجرب|احسب|قيس|قس\b|run\b|execute\b|exec\b|time\b)"
@@ -108,26 +109,35 @@ def part(lines: list[str]) -> Bare:
     if blanked:
         bare.notices.append(Notice(NoticeKind.TRACEBACK_SET_ASIDE))
     looks = _looks(lines)
-    strong = [at for at, seen in enumerate(looks) if seen is Look.CODE]
+    strong = [at for at, seen in enumerate(looks) if seen is Look.CODE] or _reckoning(lines, looks)
     if not strong:
         return bare
     first, last = _bounds(lines, looks, strong)
     lead = _lead(lines, first)
     if lead:
         first -= 1
-    code: list[str] = []
-    aside = any(line.strip() for line in lines[:first]) or any(line.strip() for line in lines[last:]) or bool(lead)
-    for at in range(first, last):
-        prose = looks[at] is Look.PROSE
-        aside = aside or prose
-        code.append(lead if lead and at == first else "" if prose else lines[at])
-    if not any(line.strip() for line in lines[:first]):
-        # nothing but empty lines before: they are part of the learner's own numbering
-        code = lines[:first] + code
-    bare.code = code
-    if aside:
+    head, tail = lines[:first], lines[last:]
+    bare.code = [*head] if not any(line.strip() for line in head) else []
+    if lead or any(line.strip() for line in [*head, *tail]):
         bare.notices.append(Notice(NoticeKind.PROSE_SET_ASIDE))
+    for at in range(first, last):
+        if lead and at == first:
+            bare.code.append(lead)
+        elif looks[at] is Look.PROSE:
+            bare.code.append("")
+            text = lines[at].strip()[:_SHOWN]
+            bare.notices.append(Notice(NoticeKind.PROSE_AMID, len(bare.code), (("text", text),)))
+        else:
+            bare.code.append(lines[at])
     return bare
+
+
+def _reckoning(lines: list[str], looks: list[Look]) -> list[int]:
+    """Give the lines of arithmetic of a text of several lines without talk: a single line may well be an answer."""
+    if len(lines) < 2 or any(seen in {Look.PROSE, Look.COMMENT} for seen in looks):  # noqa: PLR2004 - several
+        return []
+    found = [at for at, seen in enumerate(looks) if seen is Look.PERHAPS]
+    return found if any(computes(lines[at]) for at in found) else []
 
 
 def _looks(lines: list[str]) -> list[Look]:

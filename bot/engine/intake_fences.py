@@ -91,7 +91,7 @@ def fenced(text: str) -> tuple[list[Block], list[str]]:
         outside.append(line[:start])
         rest = now.lines.pop() if now.lines else ""
         if rest:
-            now = _inside(now, rest, blocks, outside)
+            now = _inside(now, rest.strip(), blocks, outside)
     if now is not None:
         blocks.append(_block(now))
     return blocks, outside

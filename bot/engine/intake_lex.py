@@ -27,7 +27,8 @@ _ENDS = {
     '"""': re.compile(r'\\.|"""'),
     "'''": re.compile(r"\\.|'''"),
 }
-_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+_OPEN = frozenset("([{")
+_BRACKET = re.compile(r"[()\[\]{}]")
 
 
 class Part(StrEnum):
@@ -145,10 +146,10 @@ class Lexer:
         if start >= end:
             return
         pieces.append(Piece(Part.CODE, start, end))
-        for char in line[start:end]:
-            if char in _OPEN:
+        for found in _BRACKET.finditer(line, start, end):
+            if found.group() in _OPEN:
                 self.depth += 1
-            elif char in _CLOSE and self.depth:
+            elif self.depth:
                 self.depth -= 1
 
 

@@ -7,6 +7,7 @@ import re
 from enum import StrEnum
 
 from bot.engine.intake_lex import DOUBLES, SINGLES, Lexer, masked, without_invisible
+from bot.engine.intake_tables import CYRILLIC_GREEK
 
 _ARABIC = re.compile(r"[\u0620-\u064a\u0671-\u06d3]")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -14,6 +15,9 @@ _LATIN = re.compile(r"[A-Za-z_]")
 _TARGET = re.compile(r"[A-Za-z_][\w.\[\]\"':, +*()-]*")
 _ASSIGN = re.compile(r"[-+*/%&|^@<>]{0,3}=(?!=)")
 _CALL = re.compile(r"(?:await )?[A-Za-z_][\w.]*\(")
+_INSTALL = re.compile(r"(?:python[\d.]* -m )?(?:pip[\d.]*|conda) +install +[\w.-]")
+_ORDER = re.compile(r"[OoΘΩ]\([^()]*\)[.,!?؟]?$")
+_COMPUTES = re.compile(r"[\w)\]] *(?:[-+*/%@]|//|\*\*) *[\w(\[]")
 _BEGINNING = re.compile(r"[A-Za-z_\d(\"-]")
 _COMPUTED = re.compile(r"[A-Za-z\d(\[{\"]")
 _TOKEN = re.compile(r"\"\"|[^\W\d]\w*|\d[\w.]*|[^\w\s]")
@@ -64,6 +68,8 @@ class Look(StrEnum):
 def look(line: str) -> Look:
     """Say what a line at the start of a statement looks like."""
     shown = without_invisible(line).replace("\u00a0", " ").strip()
+    if not shown.isascii():
+        shown = shown.translate(CYRILLIC_GREEK)
     if not shown:
         return Look.BLANK
     if shown.startswith("#"):
@@ -72,10 +78,20 @@ def look(line: str) -> Look:
         return Look.CODE
     if shown.startswith("@") and shown[1:2].isidentifier() and shown.isascii() and " " not in shown.partition("(")[0]:
         return Look.CODE
+    if _INSTALL.match(shown):
+        return Look.PERHAPS
+    if _ORDER.match(shown):
+        return Look.PROSE
     plain = mask(shown)
     if _structured(shown, plain):
         return Look.CODE
     return _unstructured(shown, plain)
+
+
+def computes(line: str) -> bool:
+    """Whether a line is arithmetic and nothing else."""
+    plain = mask(line.strip())
+    return plain.isascii() and _COMPUTES.search(plain) is not None and not adjacent(plain)
 
 
 def mask(shown: str) -> str:

@@ -30,23 +30,30 @@ def newlines(text: str) -> str:
 
 def entity_blocks(text: str, entities: tuple[Entity, ...]) -> tuple[list[Block], list[str]]:
     """Give what the platform has marked as blocks of code, and the text outside of them."""
-    marked = located(text, entities, _PRE)
-    blocks = [
-        Block(
-            newlines(text[found.start : found.end]).strip("\n"),
-            tongue(found.entity.language),
-            found.entity.language.lower(),
-        )
-        for found in marked
-    ]
-    if not blocks:
-        places = [
-            (start, end) for start, end in _merged(text, located(text, entities, _CODE)) if "\n" in text[start:end]
+    marked = _apart(located(text, entities, _PRE))
+    if marked:
+        blocks = [
+            Block(
+                newlines(text[found.start : found.end]).strip("\n"),
+                tongue(found.entity.language),
+                found.entity.language,
+            )
+            for found in marked
         ]
-        blocks = [Block(newlines(text[start:end]).strip("\n"), Tongue.UNSAID) for start, end in places]
-        blocks = [block for block in blocks if is_session(block.text.split("\n")) or part(block.text.split("\n")).code]
-        return blocks, [_without(text, places)]
-    return blocks, [_without(text, [(found.start, found.end) for found in marked])]
+        return blocks, [_without(text, [(found.start, found.end) for found in marked])]
+    places = [(start, end) for start, end in _merged(text, located(text, entities, _CODE)) if "\n" in text[start:end]]
+    blocks = [Block(newlines(text[start:end]).strip("\n"), Tongue.UNSAID) for start, end in places]
+    blocks = [block for block in blocks if is_session(block.text.split("\n")) or part(block.text.split("\n")).code]
+    return blocks, [_without(text, places)]
+
+
+def _apart(marked: list[Marked]) -> list[Marked]:
+    """Give the marks that begin behind the one before: marks that overlap would multiply a text."""
+    apart: list[Marked] = []
+    for found in marked:
+        if not apart or found.start >= apart[-1].end:
+            apart.append(found)
+    return apart
 
 
 def inline_code(text: str, entities: tuple[Entity, ...]) -> list[str]:

@@ -13,11 +13,12 @@ from bot.engine.intake_tables import CYRILLIC_GREEK, ENTITIES, ESCAPED, SIGNS
 from bot.engine.intake_types import RepairKind
 
 _DOUBLE, _SINGLE = frozenset(DOUBLES), frozenset(SINGLES)
-_AFTER = frozenset(",)]}:;+*/%<>=!.&|^#[-@\\،؛»«—–−×÷≤≥≠")
+_AFTER = frozenset(",)]}:;+*/%<>=!.&|^#[-@\\")
 _AFTER_WORDS = frozenset("if else for in and or not is as".split())
 _EXPECTS = frozenset("([{,=+-*/%<>:;!&|^~@،؛")
 _PREFIX = frozenset("rbfuRBFU")
 _PLAIN = re.compile(r"[^\W\d]\w*|[ \t]+|\d[\d_.]*", re.ASCII)
+_NEEDS_A_LOOK = re.compile(r"[\"'\\&#]")
 _LEADING_WORD = re.compile(r"[A-Za-z]+")
 _OPENERS = frozenset("“„‟〝❝‘‚‛❛")
 _TRIPLE = 3
@@ -65,6 +66,9 @@ def repair_signs(lines: list[str]) -> list[tuple[str, tuple[RepairKind, ...]]]:
                 carry.last_straight[quote] = number
     repaired: list[tuple[str, tuple[RepairKind, ...]]] = []
     for number, line in enumerate(lines):
+        if line.isascii() and not (carry.family or carry.continued or _NEEDS_A_LOOK.search(line)):
+            repaired.append((line, ()))
+            continue
         held = (carry.family, carry.straight, carry.continued)
         done = _line(line, number, carry, loose=False)
         if done.unterminated:
@@ -346,7 +350,7 @@ def _can_end(text: str, at: int) -> bool:
     rest = at + 1
     while rest < len(text) and (text[rest].isspace() or text[rest] in INVISIBLE):
         rest += 1
-    if rest == len(text) or text[rest] in _AFTER:
+    if rest == len(text) or text[rest] in _AFTER or SIGNS.get(text[rest], " ")[0][:1] in _AFTER:
         return True
     if rest == at + 1:
         return False

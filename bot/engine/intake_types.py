@@ -40,6 +40,7 @@ class NoticeKind(StrEnum):
     PROMPTS_REMOVED = "prompts_removed"
     OUTPUT_DROPPED = "output_dropped"
     PROSE_SET_ASIDE = "prose_set_aside"
+    PROSE_AMID = "prose_amid"
     TRACEBACK_SET_ASIDE = "traceback_set_aside"
     BLOCKS_JOINED = "blocks_joined"
     OTHER_BLOCKS_SET_ASIDE = "other_blocks_set_aside"
