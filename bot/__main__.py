@@ -104,6 +104,8 @@ def _reload(app: App, content: Path) -> None:
 async def _say(found: settings.Settings, chosen: argparse.Namespace) -> int:
     course = loader.load_course(found.content)
     runs = not chosen.no_runner
+    if not runs:
+        logging.getLogger("tasree.app").setLevel(logging.ERROR)  # that no runner answers was asked for
     chat = shell.ShellChat()
     async with hosting.open_app(found, os.environ, course, chat, adopt=False, with_runner=runs) as app:
         await app.runner_asked()
