@@ -23,6 +23,7 @@ _SLICE_NS = 25_000_000
 _SLOW_CALL_NS = 500_000_000
 _STILL, _MOST_TURNS = 2, 40
 _NOISY = 0.10
+_TINY_NS = 100.0
 _MOST_SIZE = 1 << 40
 
 
@@ -201,7 +202,8 @@ class _Timing:
             flags = tuple(self.flags)
             return Measured(ending, flags=flags, phases_ms=self.harness.phases_ms, fault=fault, reached=reached)
         flags = (*self.flags, *rounds.flags)
-        if doubt := rounds.outer.doubt():
+        doubt = rounds.outer.doubt()
+        if doubt and doubt.settled:
             named = self.named[doubt.variant]
             values: dict[str, str | int | float] = {
                 "name": named.name,
@@ -214,6 +216,9 @@ class _Timing:
         noise, confirmed = rounds.noise(), rounds.outer.confirms()
         if noise > _NOISY:
             flags = (*flags, Flag("noisy", {"noise": noise}))
+        tiny = min((mean for means in rounds.samples.values() for mean in means), default=_TINY_NS)
+        if tiny < _TINY_NS:
+            flags = (*flags, Flag("tiny_calls", {"ns": tiny}))
         if rounds.samples and not confirmed:
             flags = (*flags, Flag("unconfirmed", {"handshake_ns": rounds.outer.handshake_ns()}))
         return Measured(

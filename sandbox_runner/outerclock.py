@@ -2,11 +2,11 @@
 
 Law: the process that claims a time also runs the learner's code, so a claim is believed only inside a two-sided
 window. No block can have lasted longer than the parent waited for it; and what the parent waited longer than the
-claim must be what empty blocks of the same run cost too. A loaded machine makes empty blocks dear: then nothing is
-confirmed, and nobody is accused.
+claim must be what empty blocks of the same run cost too. A loaded machine keeps a process that has just worked
+waiting for its turn (30 ms, where an empty block costs 0.1): there nothing is confirmed, and only what hides time
+in every one of many blocks is accused.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -15,16 +15,23 @@ from sandbox_runner.stats import quantile
 SLACK_NS = 20_000
 SLACK_SHARE = 0.02
 MOST_UNSEEN = 0.10
+QUIET_NS = 500_000
+MANY_BLOCKS = 16
 _LEAST_EMPTY = 8
+_FLAGRANT_SHARE, _FLAGRANT_NS = 0.5, 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A claim that cannot be: whose, what was claimed for a block (median), and what the parent waited, in ns."""
+    """A claim that cannot be: whose, what was claimed for a block (median), and what the parent waited, in ns.
+
+    `settled` is False while more blocks may still show that the machine, not the harness, hid the time.
+    """
 
     variant: int
     claimed_ns: float
     wall_ns: float
+    settled: bool
 
 
 @dataclass(slots=True)
@@ -38,32 +45,44 @@ class OuterClock:
         """Give what 99 of 100 empty blocks cost at most."""
         return quantile([wall - claimed for claimed, wall in self.empty], 0.99) if self.empty else 0.0
 
+    def usual_ns(self) -> float:
+        """Give what an empty block costs at the median."""
+        return median(wall - claimed for claimed, wall in self.empty) if self.empty else 0.0
+
     def block_target_ns(self, least: int, most: int) -> int:
         """Give how long a block should last, for its handshake to be a twentieth of it."""
-        usual = median(wall for _, wall in self.empty) if self.empty else 0.0
-        return int(min(max(20 * usual, least), most))
+        return int(min(max(20 * self.usual_ns(), least), most))
 
     def doubt(self) -> Doubt | None:
         """Name the first variant whose claims cannot be; None when none is."""
+        found = (self._doubt(variant, pairs) for variant, pairs in self.blocks.items())
+        return next((doubt for doubt in found if doubt is not None), None)
+
+    def _doubt(self, variant: int, pairs: list[tuple[int, int]]) -> Doubt | None:
+        claimed, wall = (median(pair[i] for pair in pairs) for i in (0, 1))
+        if any(claim > waited + SLACK_NS for claim, waited in pairs):
+            return Doubt(variant, claimed, wall, settled=True)
         handshake = self.handshake_ns()
-        for variant, pairs in self.blocks.items():
-            claimed, wall = (median(pair[i] for pair in pairs) for i in (0, 1))
-            over = max(claim - waited for claim, waited in pairs)
-            hidden = median(waited - claim for claim, waited in pairs)
-            if over > SLACK_NS or hidden > handshake + SLACK_SHARE * wall + SLACK_NS:
-                return Doubt(variant, claimed, wall)
+        least, shortest = min((waited - claim, waited) for claim, waited in pairs)
+        flagrant = least > _FLAGRANT_SHARE * shortest + _FLAGRANT_NS
+        if handshake <= QUIET_NS and self._hidden(pairs) > handshake + SLACK_SHARE * wall + SLACK_NS:
+            return Doubt(variant, claimed, wall, settled=flagrant or len(pairs) >= MANY_BLOCKS)
+        if least > 5 * self.usual_ns() + 0.05 * shortest + SLACK_NS:
+            return Doubt(variant, claimed, wall, settled=flagrant or len(pairs) >= 3 * MANY_BLOCKS)
         return None
 
     def confirms(self) -> bool:
         """Tell whether a lie of more than a tenth would have been seen, for every variant."""
         if len(self.empty) < _LEAST_EMPTY or not self.blocks or self.doubt() is not None:
             return False
-        return all(share <= MOST_UNSEEN for share in self.unseen().values())
+        handshake = self.handshake_ns()
+        for pairs in self.blocks.values():
+            wall = median(waited for _, waited in pairs)
+            unseen = handshake - self.usual_ns() + SLACK_NS + SLACK_SHARE * wall
+            if unseen > MOST_UNSEEN * wall or self._hidden(pairs) > handshake + SLACK_SHARE * wall + SLACK_NS:
+                return False
+        return True
 
-    def unseen(self) -> Mapping[int, float]:
-        """Give, for each variant, the largest share of its time that could be hidden without being seen."""
-        usual = median(wall - claimed for claimed, wall in self.empty) if self.empty else 0.0
-        spread = self.handshake_ns() - usual + SLACK_NS
-        return {
-            variant: spread / median(wall for _, wall in pairs) + SLACK_SHARE for variant, pairs in self.blocks.items()
-        }
+    @staticmethod
+    def _hidden(pairs: list[tuple[int, int]]) -> float:
+        return median(waited - claim for claim, waited in pairs)

@@ -21,7 +21,9 @@ LEAST_BLOCK_NS, MOST_BLOCK_NS = 1_000_000, 5_000_000
 STRETCH_S = 10.0
 MOST_ROUNDS, ENOUGH_ROUNDS, CHECK_EVERY = 300, 20, 8
 ENOUGH_WIDTH = 0.01
-_EMPTY_AT_START = 20
+_EMPTY_AT_START, _TRIALS = 20, 6
+_SETTLE_S = 3.0
+_GRAIN_NS = 3.0
 _TELL_EVERY_NS = 100_000_000
 _NS = 1_000_000_000
 
@@ -71,7 +73,11 @@ class Rounds:
         allowed = self._allowed()
         if allowed is None:
             await self._few(begin)
-            return
+        else:
+            await self._many(begin, allowed)
+        await self._settle_doubts()
+
+    async def _many(self, begin: int, allowed: float) -> None:
         for turn in count(1):
             for pair in self.pairs:
                 if pair.open:
@@ -90,16 +96,22 @@ class Rounds:
             await self._empty()
         target = self.outer.block_target_ns(LEAST_BLOCK_NS, MOST_BLOCK_NS)
         self.sizes = [max(1, math.ceil(target / max(each, 1.0))) for each in self.per_call]
-        for variant, each in enumerate(self.per_call):
-            for _ in range(4):
-                if self.sizes[variant] == 1 and each >= target:
-                    break
-                claimed, wall = await self._block(variant)
-                took = max(claimed, wall - self.outer.handshake_ns())
-                self.per_call[variant] = max(took / self.sizes[variant], 0.1)
-                if took >= 0.8 * target:
-                    break
-                self.sizes[variant] = max(self.sizes[variant] + 1, math.ceil(target / self.per_call[variant]))
+        for variant in range(len(self.per_call)):
+            await self._calibrate_one(variant, target)
+
+    async def _calibrate_one(self, variant: int, target: int) -> None:
+        """Size a variant's blocks by the shortest of some: a long one says only that the machine was busy.
+
+        Blocks of unequal length would be interrupted unequally often, and equal variants would seem to differ.
+        """
+        for _ in range(_TRIALS):
+            if self.sizes[variant] == 1 and self.per_call[variant] >= 4 * target:
+                return
+            claimed, wall = await self._block(variant)
+            # A clock inside that stands still must not ask for calls without end: what the parent waited counts too.
+            took = max(claimed, wall - 2 * self.outer.usual_ns(), wall / 5) / self.sizes[variant]
+            self.per_call[variant] = max(min(took, self.per_call[variant]), 0.1)
+            self.sizes[variant] = max(1, math.ceil(target / self.per_call[variant]))
 
     def _round_s(self, pair: Pair) -> float:
         a, b = (self.sizes[v] * self.per_call[v] for v in (pair.against, pair.name))
@@ -166,6 +178,17 @@ class Rounds:
             if (self.clock() - begin) / _NS > STRETCH_S:
                 break
 
+    async def _settle_doubts(self) -> None:
+        """Where the outer clock doubts a variant, watch more of its blocks: a waiting machine will show itself."""
+        begin = self.clock()
+        while (doubt := self.outer.doubt()) and not doubt.settled:
+            expected = self.sizes[doubt.variant] * self.per_call[doubt.variant] / _NS
+            if (self.clock() - begin) / _NS + expected > _SETTLE_S or self.harness.left_s() < 2 * expected:
+                return
+            await self._empty()
+            took, wall = await self._block(doubt.variant)
+            self.outer.blocks[doubt.variant].append((took, wall))
+
     async def _sample(self, variant: int) -> tuple[float, int]:
         took, wall = await self._block(variant)
         each = took / self.sizes[variant]
@@ -210,7 +233,9 @@ class Rounds:
             n = len(pair.logs)
             few = n < stats.LEAST_ROUNDS
             logs = stats.few_interval(a, b) if few else pair.interval()
-            claim = stats.claim(logs, stats.noise(pair.nulls), max(n, 1))
+            # Where machine code happens to lie is worth some nanoseconds a call, and is nobody's merit.
+            least = math.log1p(_GRAIN_NS / max(min(*a, *b), _GRAIN_NS))
+            claim = stats.claim(logs, stats.noise(pair.nulls), max(n, 1), least)
             ci = (math.exp(logs.low), math.exp(logs.high))
             names = named[pair.name].name, named[pair.against].name
             found.append(Ratio(*names, math.exp(logs.point), ci, claim, n or min(len(a), len(b)), few))

@@ -83,15 +83,15 @@ def threshold(block_noise: float, n: int) -> float:
     return max(LEAST_DIFFERENCE, 3 * block_noise / math.sqrt(n))
 
 
-def claim(logs: Interval, block_noise: float, n: int) -> Claim:
-    """Say what an interval of the log ratio allows to be said.
+def claim(logs: Interval, block_noise: float, n: int, least: float = 0.0) -> Claim:
+    """Say what an interval of the log ratio allows to be said; what is under `least` is no difference at all.
 
     "Same" never stretches with the noise beyond 4 %: what a noisy run cannot see is unclear, not absent.
     """
     if logs.few:
         delta, same = FEW_DIFFERENCE, -1.0
     else:
-        delta = threshold(block_noise, n)
+        delta = max(threshold(block_noise, n), least)
         same = min(delta, MOST_SAME)
     if logs.low > delta:
         return Claim.FASTER

@@ -68,23 +68,34 @@ async def timed(source: str, *, budget: Budget = Budget.QUICK, limits: Limits = 
     return Seen(measured, out.decode(), err.decode(), progress)
 
 
-TWICE = """\
-x = list(range(3000))
+MANY = """\
+x = list(range(1000))
 # %% once
 sum(x)
-# %% twice
-sum(x); sum(x)
+# %% often
+for _ in range(30):
+    sum(x)
+sum(x)
 """
 
 
-async def test_twice_the_work_is_found_with_an_interval_and_confirmed_figures_fit_each_other() -> None:
-    seen = (await timed(TWICE)).measured
+async def clear(source: str) -> Measured:
+    """Measure until the machine is quiet enough for a claim, at most five times."""
+    for seed in range(5):
+        seen = (await timed(source, budget=Budget.DEFAULT if seed else Budget.QUICK, seed=seed)).measured
+        if all(ratio.claim is not Claim.UNCLEAR for ratio in seen.ratios):
+            break
+    return seen
+
+
+async def test_more_work_is_found_with_an_interval_and_the_figures_fit_each_other() -> None:
+    seen = await clear(MANY)
     assert seen.ending is Ending.OK
-    assert [variant.name for variant in seen.variants] == ["once", "twice"]
+    assert [variant.name for variant in seen.variants] == ["once", "often"]
     (ratio,) = seen.ratios
-    assert (ratio.name, ratio.against, ratio.claim, ratio.few) == ("twice", "once", Claim.SLOWER, False)
+    assert (ratio.name, ratio.against, ratio.claim, ratio.few) == ("often", "once", Claim.SLOWER, False)
     assert ratio.ci99[0] < ratio.point < ratio.ci99[1]
-    assert 0.35 < ratio.point < 0.7
+    assert 1 / 100 < ratio.point < 1 / 10
     assert ratio.n >= 8
     for variant in seen.variants:
         assert variant.min_ns <= variant.ci99_ns[0] <= variant.median_ns <= variant.ci99_ns[1]
@@ -110,14 +121,14 @@ async def test_one_variant_is_timed_alone_without_a_ratio_and_without_cells_the_
 
 
 async def test_more_than_two_variants_are_each_compared_with_the_first() -> None:
-    source = "x = list(range(2000))\n# %% a\nsum(x)\n# %% b\nsum(x)\n# %% c\nsum(x); sum(x); sum(x)\n"
-    seen = (await timed(source)).measured
+    source = "x = list(range(2000))\n# %% a\nsum(x)\n# %% b\nfor _ in range(20): sum(x)\nsum(x)\n# %% c\nfor _ in range(30): sum(x)\nsum(x)\n"
+    seen = await clear(source)
     assert [(ratio.name, ratio.against) for ratio in seen.ratios] == [("b", "a"), ("c", "a")]
-    assert seen.ratios[1].claim is Claim.SLOWER
+    assert [ratio.claim for ratio in seen.ratios] == [Claim.SLOWER, Claim.SLOWER]
 
 
 async def test_progress_names_the_phases_in_order_and_counts_rounds() -> None:
-    progress = (await timed(TWICE, budget=Budget.DEFAULT)).progress
+    progress = (await timed(MANY, budget=Budget.DEFAULT)).progress
     phases = list(dict.fromkeys(step.phase for step in progress))
     assert phases == [Phase.IMPORT, Phase.RUN, Phase.CHECK, Phase.WARMUP, Phase.MEASURE]
     counted = [step for step in progress if step.total]
@@ -169,7 +180,7 @@ async def test_memoised_answers_are_wrong_on_fresh_inputs() -> None:
 
 
 async def test_results_that_differ_on_given_inputs_are_flagged_beside_the_figures() -> None:
-    source = TWICE.replace("sum(x); sum(x)", "sum(x) + 1")
+    source = MANY.removesuffix("sum(x)\n") + "sum(x) + 1\n"
     seen = (await timed(source)).measured
     assert seen.ending is Ending.OK
     assert seen.checked == "time_only"
@@ -285,9 +296,9 @@ HARNESS = "import sys\nharness = sys.modules['harness.timing']\n"
     ],
 )
 async def test_what_the_learner_patches_does_not_reach_the_harness(patch: str) -> None:
-    seen = (await timed(patch + TWICE)).measured
+    seen = (await timed(patch + MANY)).measured
     assert seen.ending is Ending.OK
-    assert 0.35 < seen.ratios[0].point < 0.7
+    assert 1 / 100 < seen.ratios[0].point < 1 / 10
 
 
 @pytest.mark.parametrize(
@@ -297,7 +308,7 @@ async def test_what_the_learner_patches_does_not_reach_the_harness(patch: str) -
         pytest.param("real = harness._clock\nharness._clock = lambda: real() // 4\n", id="the clock is slow"),
         pytest.param("real = harness._clock\nharness._clock = lambda: real() * 3\n", id="the clock is fast"),
         pytest.param(
-            "real = harness._block\nharness._block = lambda f, k: real(f, k) // (2 if 'twice' in f.__name__ else 1)\n",
+            "real = harness._block\nharness._block = lambda f, k: real(f, k) // (2 if 'often' in f.__name__ else 1)\n",
             id="one of the two is made to look faster",
         ),
         pytest.param(
@@ -308,10 +319,9 @@ async def test_what_the_learner_patches_does_not_reach_the_harness(patch: str) -
     ],
 )
 async def test_a_forged_clock_is_named_and_no_figure_is_believed(forgery: str) -> None:
-    seen = (await timed(HARNESS + forgery + TWICE)).measured
-    # A harness that runs nothing answers at once: then all of its claims are over what the parent waited, or the
-    # blocks grow without end; whatever it is called, no figure comes of it.
-    assert seen.ending in {Ending.SUSPICIOUS_TIMING, Ending.TAMPERED}
+    seen = (await timed(HARNESS + forgery + MANY)).measured
+    assert seen.ending is Ending.SUSPICIOUS_TIMING
+    assert "suspicious_timing" in [flag.code for flag in seen.flags]
     assert seen.variants == ()
     assert seen.ratios == ()
 
@@ -329,7 +339,7 @@ FIND_LINE += "os.readlink(f'/proc/self/fd/{i}').startswith('socket'))\n"
     ],
 )
 async def test_a_snippet_that_answers_in_the_harness_place_is_tampering(attack: str) -> None:
-    seen = (await timed(FIND_LINE + attack + TWICE)).measured
+    seen = (await timed(FIND_LINE + attack + MANY)).measured
     assert seen.ending is Ending.TAMPERED
     assert seen.ratios == ()
 
@@ -360,7 +370,7 @@ async def test_honest_code_is_not_accused_on_a_busy_machine() -> None:
     busy = [await asyncio.create_subprocess_exec(*spin) for _ in range(2 * (os.cpu_count() or 1))]
     try:
         for seed in range(2):
-            seen = (await timed(TWICE, seed=seed)).measured
+            seen = (await timed(MANY, seed=seed)).measured
             assert seen.ending is Ending.OK
             assert seen.ratios[0].claim in {Claim.SLOWER, Claim.UNCLEAR}
     finally:
