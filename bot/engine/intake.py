@@ -138,8 +138,11 @@ def _of_notebook(text: str, filename: str) -> Intake:
 
 def _of_blocks(blocks: list[Block], outside: str, filename: str = DEFAULT_NAME) -> Intake:
     """Join the blocks that are Python, in order."""
-    python = any(block.tongue is Tongue.PYTHON for block in blocks)
-    chosen = [block for block in blocks if _is_code(block, sure=python)]
+    sure = any(
+        block.tongue is Tongue.PYTHON or (block.tongue is Tongue.UNSAID and part(block.text.split("\n")).code)
+        for block in blocks
+    )
+    chosen = [block for block in blocks if _is_code(block, sure=sure)]
     if chosen:
         read = _of_chosen([block.text.split("\n") for block in chosen], filename)
         set_aside = len(blocks) - len(chosen)
@@ -161,7 +164,7 @@ def _of_blocks(blocks: list[Block], outside: str, filename: str = DEFAULT_NAME) 
 
 
 def _is_code(block: Block, *, sure: bool) -> bool:
-    """Whether a block is to be run. `sure`: another one is tagged as Python, so an untagged one has to show it."""
+    """Whether a block is to be run. `sure`: another one is Python without doubt, so an untagged one has to show it."""
     lines = block.text.split("\n")
     match block.tongue:
         case Tongue.PYTHON:

@@ -52,7 +52,9 @@ _HEADS = {
 _WEAK_HEADS = frozenset("return raise assert del global await".split())
 _STRAIGHT = str.maketrans(dict.fromkeys(DOUBLES + "«»", '"') | dict.fromkeys(SINGLES, "'"))
 _APOSTROPHE = re.compile(r"(?<=[A-Za-z][A-Za-z])'(?=(?:s|t|re|ve|ll|d)\b)|(?<=\bI)'(?=m\b)")
-_GREETINGS = frozenset("hi hello hey code thanks please run test python".split())
+_GREETINGS = frozenset(
+    "hi hello hey code thanks please run test python py copy edit copyedit pythoncopy pythoncopyedit".split()
+)
 
 
 class Look(StrEnum):
@@ -76,8 +78,10 @@ def look(line: str) -> Look:
         return Look.COMMENT
     if shown.startswith(("%", "!")) and shown.lstrip("%!")[:1].isalpha() and shown.lstrip("%!")[:1].isascii():
         return Look.CODE
-    if shown.startswith("@") and shown[1:2].isidentifier() and shown.isascii() and " " not in shown.partition("(")[0]:
-        return Look.CODE
+    if shown[0] in "@/" and shown[1:2].isalpha():
+        # a decorator says nothing without what it decorates; a command or a name of someone is talk
+        decorates = shown[0] == "@" and shown.isascii() and " " not in shown.partition("(")[0]
+        return Look.PERHAPS if decorates else Look.PROSE
     if _INSTALL.match(shown):
         return Look.PERHAPS
     if _ORDER.match(shown):

@@ -47,14 +47,22 @@ def without_prompts(lines: list[str]) -> Unprompted:
     dropped = 0
     in_code = False
     above: list[str] = []
+    open_cell = False
     for line in lines:
         found = _PRIMARY.match(line) or _CELL.match(line)
         if found and not _printed(line, above):
             in_code = True
             rest = line[found.end() :]
             above = [rest]
-            code.append(rest)
+            # a notebook's page shows `In [1]:` on a line of its own, and the whole cell below it
+            open_cell = _CELL.match(line) is not None and not rest.strip()
+            if not open_cell:
+                code.append(rest)
             continue
+        if open_cell and not _CELL_OUT.match(line):
+            code.append(line)
+            continue
+        open_cell = False
         more = (_SECONDARY.match(line) or _CELL_MORE.match(line)) if in_code else None
         if more and not _CELL_OUT.match(line):
             rest = line[more.end() :]

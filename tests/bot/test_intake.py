@@ -260,3 +260,19 @@ def test_mixed_indentation_with_two_readings_is_left_alone() -> None:
     source = "if a:\n    if b:\n\tx = 1\n    y = 2\n\tz = “3”"
     read = _code(source)
     assert read.candidates[1].source == source.replace("“3”", '"3"')
+
+
+def test_a_page_of_a_notebook_gives_its_cells() -> None:
+    read = _code("In [1]:\nimport math\nx = 1\nOut[1]:\n1\nIn [2]:\nprint(x)")
+    assert read.candidates[0].source == "import math\nx = 1\nprint(x)"
+
+
+def test_an_untagged_block_of_output_is_not_run() -> None:
+    read = _code("```\nfor i in range(2):\n    print(i)\n```\nالناتج\n```\n0\n1\n```")
+    assert read.candidates[0].source == "for i in range(2):\n    print(i)"
+    assert read.notices[-1].kind is NoticeKind.OTHER_BLOCKS_SET_ASIDE
+
+
+@pytest.mark.parametrize("head", ["/run", "شغل", "python", "pythonCopyEdit", "here is my code:", "@someone مرحبا"])
+def test_a_word_above_the_code_is_not_run(head: str) -> None:
+    assert _code(f"{head}\nimport math\nprint(math.pi)").candidates[0].source == "import math\nprint(math.pi)"
