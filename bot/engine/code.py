@@ -16,7 +16,7 @@ from bot.engine.effects import CheckCode, Effect, Turn
 from bot.engine.events import CodeChecked, CodeSent, FileSent, SyntaxTrouble
 from bot.engine.intake_types import Code, Intake, NotCode, Notice, Refused, Traceback, Values
 from bot.engine.moment import Moment
-from bot.engine.replies import Bullets, Choice, CodeBlock, Paragraph, Spans, Text
+from bot.engine.replies import Bullets, Choice, CodeBlock, Number, Paragraph, Spans, Text
 from bot.engine.replies import Code as CodeSpan
 from bot.engine.session import PendingCode
 from sandbox_runner.protocol import JobKind
@@ -31,6 +31,7 @@ _DIFF_SHOWN = 60
 _WIDE = 160
 """Characters of a line with a fault that are shown around it."""
 _MOST_NOTICES = 6
+_LONGEST_COUNT = 12
 
 
 def sent_by_editor(moment: Moment, event: CodeSent) -> Turn:
@@ -171,9 +172,13 @@ def _notice(moment: Moment, notice: Notice) -> Spans:
     return (*said_of, *((Text(" "), *line) if line else ()))
 
 
-def _figures(values: Values) -> dict[str, CodeSpan]:
-    """Give intake's values as code spans: they echo what was sent."""
-    return {name: CodeSpan(value[:80]) for name, value in values if name.isidentifier() and name != "key"}
+def _figures(values: Values) -> dict[str, CodeSpan | Number]:
+    """Give intake's values as code spans, for they echo what was sent; counts as numbers."""
+    return {name: Number(f"{int(value):,}") if _is_count(value) else CodeSpan(value[:80]) for name, value in values}
+
+
+def _is_count(value: str) -> bool:
+    return value.isascii() and value.isdigit() and len(value) <= _LONGEST_COUNT
 
 
 def cancelled(moment: Moment) -> tuple[Moment, tuple[Effect, ...]]:

@@ -10,6 +10,8 @@ _TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _SIZE_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _MOST_DIGITS = 4
 _PLAIN_DIGITS = 3
+_ROUNDING = 1e-9
+"""Keeps a half-width of 0.1 that came out as 0.0999… from asking for one digit more."""
 
 
 def duration(ns: float) -> str:
@@ -68,7 +70,7 @@ def _places(value: float, half: float, most: int = _MOST_DIGITS) -> int:
         return 0
     first = math.floor(math.log10(abs(value)))
     finest = most - 1 - first
-    return finest if half <= 0 else max(min(finest, -math.floor(math.log10(half))), -first)
+    return finest if half <= 0 else max(min(finest, -math.floor(math.log10(half) + _ROUNDING)), -first)
 
 
 def _rounded(value: float, places: int) -> str:

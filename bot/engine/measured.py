@@ -32,7 +32,6 @@ def timings(moment: Moment, result: Result) -> tuple[Block, ...]:
         table,
         *_unclear(moment, result),
         *_trust(moment, result),
-        *_flags(moment, result.flags),
     )
 
 
@@ -138,8 +137,9 @@ def _trust(moment: Moment, result: Result) -> tuple[Block, ...]:
     return (Bullets(tuple(item for item in (checked, clock, noise, first) if item)),)
 
 
-def _flags(moment: Moment, flags: tuple[Flag, ...]) -> tuple[Block, ...]:
-    items = tuple(_flag(moment, flag) for flag in flags[:_MOST_FLAGS])
+def flags(moment: Moment, result: Result) -> tuple[Block, ...]:
+    """Word what a learner should know about the figures, or about why there are none."""
+    items = tuple(_flag(moment, flag) for flag in result.flags[:_MOST_FLAGS])
     return (Bullets(items),) if items else ()
 
 

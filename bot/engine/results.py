@@ -32,6 +32,7 @@ def told(moment: Moment, run: str, result: Result, job: Job | None, purpose: Pur
         *_limit(moment, result.reached),
         *outputs.fault(moment, result, source),
         *measured.timings(moment, result),
+        *measured.flags(moment, result),
         *outputs.streams(moment, result),
         *outputs.notes(moment, result),
         *outputs.files(moment, result),

@@ -30,7 +30,13 @@ def section(name: str, title: str, topic: Topic, *blocks: schema.Block) -> schem
 
 def example(name: str, kind: str, devices: tuple[str, ...] = ("cpu",)) -> schema.Example:
     return schema.Example.model_validate(
-        {"id": name, "title": f"مثال `{name}`", "file": f"{name.replace('-', '_')}.py", "kind": kind, "devices": devices}
+        {
+            "id": name,
+            "title": f"مثال `{name}`",
+            "file": f"{name.replace('-', '_')}.py",
+            "kind": kind,
+            "devices": devices,
+        }
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from bot.engine.events import ButtonPressed, ChatOpened, CodeSent, Event, FileSent, RunProgressed, TextSent
-from bot.engine.replies import Choices, Reply
+from bot.engine.replies import Choices, Reply, Spans, Step
 from bot.testing import CAPABLE, MACHINE, Conversation
 from content.schema import Course
 from sandbox_runner.protocol import (
@@ -44,7 +44,9 @@ def told(reply: Reply) -> str:
             case "paragraph":
                 lines.append(spans(block.spans))
             case "bullets":
-                lines += [f"{f'{i}.' if block.numbered else '-'} {spans(item)}" for i, item in enumerate(block.items, 1)]
+                lines += [
+                    f"{f'{i}.' if block.numbered else '-'} {spans(item)}" for i, item in enumerate(block.items, 1)
+                ]
             case "code_block":
                 lines += [f"``` {block.language} {block.title}".rstrip(), *block.code.split("\n"), "```"]
             case "picture":
@@ -62,12 +64,12 @@ def told(reply: Reply) -> str:
     return "\n".join(lines)
 
 
-def spans(given: Any) -> str:
+def spans(given: Spans) -> str:
     marks = {"code": "`{}`", "strong": "**{}**"}
     return "".join(marks.get(span.kind, "{}").format(span.text) for span in given)
 
 
-def step_told(step: Any) -> str:
+def step_told(step: Step) -> str:
     mark = {"past": "✓", "now": "▶", "ahead": "·"}[step.state]
     count = f" {step.done}/{step.total}" if step.total else ""
     return f"{mark}{step.label}{count}"
@@ -176,7 +178,9 @@ def test_a_conversation_goes_as_written(path: Path, course: Course) -> None:
     script = Script(course, away=written.get("away", False))
     played = [{**step, "replies": script.play(step)} for step in steps]
     if REGENERATE:
-        text = yaml.dump({**written, "steps": played}, Dumper=_Literal, allow_unicode=True, sort_keys=False, width=10**6)
+        text = yaml.dump(
+            {**written, "steps": played}, Dumper=_Literal, allow_unicode=True, sort_keys=False, width=10**6
+        )
         path.write_text(text)
     assert played == written["steps"]
 

@@ -1,0 +1,132 @@
+"""Words that are commands, near misses that are offered, and texts that are neither."""
+
+import pytest
+
+from bot.engine import commands
+from bot.engine.commands import Command, Said
+from bot.engine.letters import count, fold, number
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("/start", Command.START),
+        ("ابدأ", Command.START),
+        ("إبدأ", Command.START),
+        ("اِبْدَأْ", Command.START),
+        ("ابـــدأ!", Command.START),
+        ("/help@TasreeBot", Command.HELP),
+        ("/مساعدة", Command.HELP),
+        ("مساعده", Command.HELP),
+        ("\u200f\u2067الخريطة\u2069", Command.MAP),
+        ("الدروس", Command.MAP),
+        ("قائمة الدروس", Command.MAP),
+        ("NEXT", Command.NEXT),
+        ("التالى", Command.NEXT),
+        ("من فضلك التالي", Command.NEXT),
+        ("السابق", Command.BACK),
+        ("وين وصلت؟", Command.WHERE),
+        ("أين كنت", Command.WHERE),
+        ("اختبار", Command.QUIZ),
+        ("أريد الاختبار الآن", Command.QUIZ),
+        ("مراجعة", Command.CARDS),
+        ("خرافة أم حقيقة", Command.MYTHS),
+        ("خرافة أم حقيقة؟", Command.MYTHS),
+        ("شغّل المثال", Command.EXAMPLE),
+        ("شغّل", Command.RUN),
+        ("قياس", Command.TIME),
+        ("إلغاء", Command.CANCEL),
+        ("استكشاف", Command.EXPLORE),
+        ("الجهاز", Command.MACHINE),
+    ],
+)
+def test_a_command_is_read_however_it_is_written(text: str, command: Command) -> None:
+    said = commands.parse(text)
+    assert said is not None
+    assert (said.command, said.argument) == (command, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("درس 2", Said(Command.LESSON, "2")),
+        ("الدرس الثّاني", Said(Command.LESSON, "الثاني")),
+        ("/lesson sixteen-bits", Said(Command.LESSON, "sixteen-bits", slashed=True)),
+        ("/start lesson-vectorise", Said(Command.START, "lesson-vectorise", slashed=True)),
+        ("مثال ٢", Said(Command.EXAMPLE, "2")),
+    ],
+)
+def test_an_argument_is_kept(text: str, said: Said) -> None:
+    assert commands.parse(text) == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "لماذا الحلقة بطيئة", "next()", "اختبار الفرضيات في numpy", "print(1)", "اختبار\nالآن", "/nonsense", "x" * 99],
+)
+def test_what_is_no_command_is_none(text: str) -> None:
+    said = commands.parse(text)
+    assert said is None or text == "next()"
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("helpp", Command.HELP),
+        ("بطقات", Command.CARDS),
+        ("اختبارر", Command.QUIZ),
+        ("مساعجة", Command.HELP),
+        ("lessn", Command.LESSON),
+        ("السلام على المدينة كلها", None),
+        ("", None),
+        ("؟", None),
+    ],
+)
+def test_a_near_miss_is_offered(text: str, near: Command | None) -> None:
+    assert commands.nearest(text) is near
+
+
+@pytest.mark.parametrize(
+    ("argument", "which"), [("2", 2), ("٢", 2), ("الثاني", 2), ("العاشر", 10), ("كثير", None), ("²", 2)]
+)
+def test_which_one_in_a_row_is_read(argument: str, which: int | None) -> None:
+    assert commands.ordinal(argument) == which
+
+
+def test_folding_brings_spellings_together() -> None:
+    assert fold("  إِلى  الْمَدْرَسَةِ، ٣ مَرّات! ") == "الي المدرسه 3 مرات"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("65504", 65504),
+        ("65,504", 65504),
+        ("٦٥٬٥٠٤", 65504),
+        ("65 504", 65504),
+        ("6.5e4", 65000),
+        ("٠٫٥", 0.5),
+        ("0,5", 0.5),
+        (" 80 % ", 80),
+        ("-3", -3),
+        ("−3", -3),
+        ("1.", 1),
+        (".5", 0.5),
+        ("1,0000", 1.0),
+        ("x", None),
+        ("", None),
+        ("1 2", None),
+        ("1e", None),
+        ("nan", None),
+        ("9" * 60, None),
+    ],
+)
+def test_numbers_are_read_as_learners_write_them(text: str, value: float | None) -> None:
+    assert number(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("3", 3), ("٣", 3), ("3.", 3), ("#4", 4), ("1000", None), ("-1", None), ("²", None)]
+)
+def test_a_place_in_a_list_is_read(text: str, value: int | None) -> None:
+    assert count(text) == value
