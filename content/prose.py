@@ -41,15 +41,17 @@ _LIST_LINE = re.compile(r"(?:[-+•] |\* |#+ |[0-9]+[.)] |> |```|~~~|\|)", re.AS
 
 def mistakes(text: str, limit: int) -> Iterator[Mistake]:
     """Yield what is wrong with one text: marks, letters, digits, punctuation, code outside code, length."""
+    shown = visible_length(text)
+    if shown > limit:
+        yield 0, f"the text has {shown} characters", f"shorten or divide it: at most {limit} fit"
+    if shown > 4 * limit:
+        return  # a pasted book is not read for its commas
     yield from _characters(text)
     yield from _balance(text)
     if text.count("`") % 2 == 0:  # else nobody knows what is code
         yield from _identifiers(text)
         yield from _punctuation(text)
     yield from _layout(text)
-    shown = visible_length(text)
-    if shown > limit:
-        yield 0, f"the text has {shown} characters", f"shorten or divide it: at most {limit} fit"
 
 
 def visible_length(text: str) -> int:

@@ -17,7 +17,8 @@ Survey = Callable[[], tuple[Fault, ...]]
 
 
 def said(faults: tuple[Fault, ...]) -> list[str]:
-    return [str(fault) for fault in faults]
+    """Give the faults without the lines of today's lesson; test_golden.py looks at lines."""
+    return [f"{fault.file}: {fault.path}: {fault.wrong}; {fault.right}" for fault in faults]
 
 
 def test_a_course_comes_whole_with_its_files_and_pictures(root: Path) -> None:
@@ -67,9 +68,9 @@ def test_the_hash_is_stable_and_changes_with_what_is_said(root: Path, lesson: Pa
 def test_missing_files_are_all_said_at_once(tmp_path: Path) -> None:
     assert said(loader.survey(tmp_path)[1]) == snapshot(
         [
-            "course.yaml:1: there is no file course.yaml; create it, or correct the name",
-            "phrases.yaml:1: there is no file phrases.yaml; create it, or correct the name",
-            "retired.yaml:1: there is no file retired.yaml; create it, or correct the name",
+            "course.yaml: : there is no file course.yaml; create it, or correct the name",
+            "phrases.yaml: : there is no file phrases.yaml; create it, or correct the name",
+            "retired.yaml: : there is no file retired.yaml; create it, or correct the name",
         ]
     )
     assert said(loader.survey(tmp_path / "nowhere")[1]) == said(loader.survey(tmp_path)[1])
@@ -92,18 +93,18 @@ def test_a_folder_a_link_outwards_and_a_socket_are_no_files(
     os.mkfifo(folder / "waits.py")
     (folder / "strided.py").unlink()
     (folder / "strided.py").symlink_to("waits.py")
-    assert [fault for fault in said(survey()) if "waits.py:1" not in fault] == snapshot(
+    assert [fault for fault in said(survey()) if "waits.py: :" not in fault] == snapshot(
         [
-            "lessons/vectorise/lesson.yaml:79: sections[1].blocks[2].file: boxed.py is a folder; put a file there",
-            "lessons/vectorise/lesson.yaml:175: sections[4].blocks[1].file: masks.py leads out of its folder; put a copy of the file itself into the folder",
-            "lessons/vectorise/lesson.yaml:203: sections[5].blocks[1].expect: layout.txt cannot be read (its links run in a circle); put a readable file there",
-            "lessons/vectorise/lesson.yaml:211: sections[5].blocks[4].file: strided.py is no regular file; put a file there",
-            "lessons/vectorise/lesson.yaml:258: sections[7].blocks[1].file: small.py is no regular file; put a file there",
-            "lessons/vectorise/lesson.yaml:322: examples[2].file: boxed.py is a folder; put a file there",
-            "lessons/vectorise/lesson.yaml:345: examples[7].file: masks.py leads out of its folder; put a copy of the file itself into the folder",
-            "lessons/vectorise/lesson.yaml:352: examples[8].expected.file: layout.txt cannot be read (its links run in a circle); put a readable file there",
-            "lessons/vectorise/lesson.yaml:355: examples[9].file: strided.py is no regular file; put a file there",
-            "lessons/vectorise/lesson.yaml:363: examples[11].file: small.py is no regular file; put a file there",
+            "lessons/vectorise/lesson.yaml: sections[1].blocks[2].file: boxed.py is a folder; put a file there",
+            "lessons/vectorise/lesson.yaml: sections[4].blocks[1].file: masks.py leads out of its folder; put a copy of the file itself into the folder",
+            "lessons/vectorise/lesson.yaml: sections[5].blocks[1].expect: layout.txt cannot be read (its links run in a circle); put a readable file there",
+            "lessons/vectorise/lesson.yaml: sections[5].blocks[5].file: strided.py is no regular file; put a file there",
+            "lessons/vectorise/lesson.yaml: sections[7].blocks[1].file: small.py is no regular file; put a file there",
+            "lessons/vectorise/lesson.yaml: examples[2].file: boxed.py is a folder; put a file there",
+            "lessons/vectorise/lesson.yaml: examples[7].file: masks.py leads out of its folder; put a copy of the file itself into the folder",
+            "lessons/vectorise/lesson.yaml: examples[8].expected.file: layout.txt cannot be read (its links run in a circle); put a readable file there",
+            "lessons/vectorise/lesson.yaml: examples[9].file: strided.py is no regular file; put a file there",
+            "lessons/vectorise/lesson.yaml: examples[11].file: small.py is no regular file; put a file there",
         ]
     )
 
@@ -114,7 +115,7 @@ def test_a_lesson_that_is_a_link_out_of_its_folder_is_not_read(root: Path, lesso
     lesson.symlink_to(other)
     assert said(survey()) == snapshot(
         [
-            "lessons/vectorise/lesson.yaml:1: lesson.yaml leads out of its folder; put a copy of the file itself into the folder"
+            "lessons/vectorise/lesson.yaml: : lesson.yaml leads out of its folder; put a copy of the file itself into the folder"
         ]
     )
 
@@ -133,12 +134,12 @@ def test_large_foreign_and_unreadable_files_are_said(lesson: Path, survey: Surve
     (folder / "pictures" / "memory_dark.png").unlink()
     assert said(survey()) == snapshot(
         [
-            "lessons/vectorise/lesson.yaml:69: sections[1].blocks[0].file: pictures/memory.png is no PNG picture; draw it with `python -m content draw`",
-            "lessons/vectorise/lesson.yaml:69: sections[1].blocks[0].file: there is no file pictures/memory_dark.png; create it, or correct the name",
-            "lessons/vectorise/lesson.yaml:80: sections[1].blocks[2].expect: boxed.txt is not UTF-8 (line 1); save it with the encoding UTF-8",
-            "lessons/vectorise/lesson.yaml:176: sections[4].blocks[1].expect: masks.txt has 32769 bytes; at most 32768 are allowed",
-            "lessons/vectorise/lesson.yaml:324: examples[2].expected.file: boxed.txt is not UTF-8 (line 1); save it with the encoding UTF-8",
-            "lessons/vectorise/lesson.yaml:347: examples[7].expected.file: masks.txt has 32769 bytes; at most 32768 are allowed",
+            "lessons/vectorise/lesson.yaml: sections[1].blocks[0].file: pictures/memory.png is no PNG picture; draw it with `python -m content draw`",
+            "lessons/vectorise/lesson.yaml: sections[1].blocks[0].file: there is no file pictures/memory_dark.png; create it, or correct the name",
+            "lessons/vectorise/lesson.yaml: sections[1].blocks[2].expect: boxed.txt is not UTF-8 (line 1); save it with the encoding UTF-8",
+            "lessons/vectorise/lesson.yaml: sections[4].blocks[1].expect: masks.txt has 32769 bytes; at most 32768 are allowed",
+            "lessons/vectorise/lesson.yaml: examples[2].expected.file: boxed.txt is not UTF-8 (line 1); save it with the encoding UTF-8",
+            "lessons/vectorise/lesson.yaml: examples[7].expected.file: masks.txt has 32769 bytes; at most 32768 are allowed",
         ]
     )
 
@@ -146,7 +147,7 @@ def test_large_foreign_and_unreadable_files_are_said(lesson: Path, survey: Surve
 def test_a_lesson_of_a_megabyte_is_not_read(lesson: Path, survey: Survey) -> None:
     lesson.write_bytes(b"a" * (strictyaml.SIZE_LIMIT + 100))
     assert said(survey()) == snapshot(
-        ["lessons/vectorise/lesson.yaml:1: lesson.yaml has 524388 bytes; at most 524288 are allowed"]
+        ["lessons/vectorise/lesson.yaml: : lesson.yaml has 524388 bytes; at most 524288 are allowed"]
     )
 
 
@@ -159,11 +160,11 @@ def test_a_lesson_that_is_no_group_of_keys_is_said(lesson: Path, survey: Survey)
 
 def test_the_order_of_the_course_must_be_there(root: Path, survey: Survey) -> None:
     (root / "course.yaml").write_text("lessons: []\n")
-    assert said(survey()) == snapshot(["course.yaml:1: lessons: the list has 0 entries; write at least 1"])
+    assert said(survey()) == snapshot(["course.yaml: lessons: the list has 0 entries; write at least 1"])
     (root / "course.yaml").write_text("lessons: [../../etc]\n")
     assert said(survey()) == snapshot(
         [
-            'course.yaml:1: lessons[0]: "../../etc" is not allowed here; write a short name: 1 to 24 small Latin letters, digits and hyphens, a letter first'
+            'course.yaml: lessons[0]: "../../etc" is not allowed here; write a short name: 1 to 24 small Latin letters, digits and hyphens, a letter first'
         ]
     )
 
