@@ -20,6 +20,7 @@ from bot.app import App, SystemDice
 from bot.errors import BotError
 from content import loader
 from content.faults import CourseError
+from sandbox_runner.errors import RunnerError
 
 LOG = logging.getLogger("tasree")
 
@@ -47,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
         for fault in error.faults:
             print(fault, file=sys.stderr)
         return 1
-    except (BotError, shell_parse.NoSuchButtonError, OSError) as error:
+    except (BotError, RunnerError, shell_parse.NoSuchButtonError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:

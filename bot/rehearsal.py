@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import PurePath
 
 from bot.engine import course_map
 from bot.engine.buttons import Op, encode
@@ -102,7 +103,7 @@ async def run_through(course: Course, runner: Runner, dice: Dice) -> AsyncIterat
         for item in lesson.check:
             if isinstance(item, schema.PredictOutput):
                 source = course.files[f"{lesson.slug}/{item.code}"]
-                job = Job(dice.identity(), JobKind.RUN, source, LEARNER, filename=item.code)
+                job = Job(dice.identity(), JobKind.RUN, source, LEARNER, filename=PurePath(item.code).name)
                 yield _of_prediction(lesson, item, await _finished(runner, job))
         for exercise in lesson.exercises:
             yield _of_exercise(lesson, exercise, await _finished(runner, _exercise_job(course, lesson, exercise, dice)))
@@ -198,7 +199,7 @@ def _of_exercise(lesson: Lesson, exercise: schema.Exercise, result: Result) -> F
         return Finding(where, good=False, seen=f"{result.ending.value} {why}".rstrip())
     ratio = result.ratios[0]
     seen = f"{_worded(ratio)}, {exercise.ratio:g} times wanted"
-    return Finding(where, good=ratio.ci99[0] > exercise.ratio and result.checked != "", seen=seen)
+    return Finding(where, good=ratio.point > exercise.ratio and ratio.claim is not Claim.SLOWER, seen=seen)
 
 
 def _worded(ratio: Ratio) -> str:
