@@ -258,6 +258,14 @@ async def open_bubblewrap(settings: BubblewrapSettings) -> Bubblewrap:
     return Bubblewrap(settings, load_policy(), interpreter, folder, fonts)
 
 
+def _sweep(parent: Path) -> None:
+    """Remove the folders of runners of ours that were killed."""
+    for folder in parent.glob("tasree-runner-*-*"):
+        pid = folder.name.split("-")[2]
+        if pid.isdigit() and not Path("/proc", pid).exists() and folder.lstat().st_uid == os.geteuid():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def _font_folder(interpreter: Interpreter, otherwise: Path) -> Path:
     """A folder of our own that lasts, one a matplotlib: listing the host's fonts takes a second."""
     cache = Path("/var/cache") if os.geteuid() == 0 else Path.home() / ".cache"
@@ -272,7 +280,8 @@ def _font_folder(interpreter: Interpreter, otherwise: Path) -> Path:
 
 
 def _own_folder(wanted: str) -> Path:
-    folder = Path(wanted or tempfile.mkdtemp(prefix="tasree-runner-"))
+    _sweep(Path(tempfile.gettempdir()))
+    folder = Path(wanted or tempfile.mkdtemp(prefix=f"tasree-runner-{os.getpid()}-"))
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)
     return folder

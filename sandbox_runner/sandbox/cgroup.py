@@ -142,8 +142,19 @@ def find_cgroups(proc: Path = Path("/proc/self")) -> Cgroups:
             reasons.append(f"v{version}: {refused}")
             continue
         trial.remove()
+        _sweep(parents)
         return found
     raise NoCgroupError("; ".join(reasons) or "no memory and pids controller is mounted")
+
+
+def _sweep(parents: dict[str, Path]) -> None:
+    """Remove the empty groups of runners that were killed; one that still holds a process refuses by itself."""
+    for parent in set(parents.values()):
+        for folder in parent.glob("tasree-*-*"):
+            pid = folder.name.split("-")[1]
+            if pid.isdigit() and not Path("/proc", pid).exists():
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
 
 
 def _candidates(own: dict[str, str], mounts: dict[str, Path]) -> list[tuple[int, dict[str, Path]]]:

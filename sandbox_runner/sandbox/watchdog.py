@@ -1,8 +1,8 @@
 """Watches memory and the number of processes where no control group can be had, from outside, through /proc.
 
-Law: it counts the whole tree under the sandbox's init, by world-readable files only, so that a process that hides its
-memory maps is still counted; shared pages count once a process, which errs to the strict side. It only ever asks for
-the namespace to be killed. Sizes in bytes.
+Law: it counts the whole tree under the sandbox's init, so that a process that leaves its group or hides its memory
+maps is still counted; of one that hides them, shared pages count in full. It only ever asks for the namespace to be
+killed. Sizes in bytes.
 """
 
 import asyncio
@@ -43,6 +43,8 @@ class Watchdog:
         while not self.reached:
             pids = list(_tree(self._init))
             resident = sum(_resident(pid) for pid in pids)
+            if resident > self._limits.memory_bytes:
+                resident = sum(_share(pid) for pid in pids)
             self.peak_bytes = max(self.peak_bytes, resident)
             self.cpu_s = max(self.cpu_s, sum(_cpu_s(pid) for pid in pids))
             if resident > self._limits.memory_bytes:
@@ -78,6 +80,18 @@ def _resident(pid: int) -> int:
             return int(statm.read().split()[1]) * _PAGE
     except (OSError, IndexError, ValueError):
         return 0
+
+
+def _share(pid: int) -> int:
+    """Resident memory with pages shared among processes divided by them; all of it where the process hides that."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as rollup:
+            for line in rollup:
+                if line.startswith("Pss:"):
+                    return int(line.split()[1]) << 10
+    except (OSError, IndexError, ValueError):
+        pass
+    return _resident(pid)
 
 
 def _cpu_s(pid: int) -> float:

@@ -1,0 +1,73 @@
+"""Reads the attacks that are kept as data. Also a program: runs those on stdin and prints their results, a line each.
+
+As a program it is started as an ordinary user, with the learners' interpreter: argv is the learners' python, a folder
+and the way to confine.
+"""
+
+import ast
+import asyncio
+import json
+import sys
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+ATTACKS = Path(__file__).with_name("attacks")
+
+
+def all_attacks() -> list[dict[str, Any]]:
+    """Give every attack: the shared ones, then our own."""
+    shared = json.loads((ATTACKS / "shared.json").read_text(encoding="utf-8"))
+    return [*shared, *tomllib.loads((ATTACKS / "own.toml").read_text(encoding="utf-8"))["attack"]]
+
+
+def named_attacks(name: str) -> list[dict[str, Any]]:
+    """Give the attacks whose ids the list `name` holds."""
+    ids = json.loads((ATTACKS / name).read_text(encoding="utf-8"))
+    by_id = {attack["id"]: attack for attack in all_attacks()}
+    return [by_id[one] for one in ids]
+
+
+def source_of(attack: dict[str, Any]) -> str:
+    """Give the learner's source of an attack."""
+    if "code_expression" in attack:
+        return _evaluated(attack["code_expression"])
+    return attack.get("cells", "{code}").replace("{code}", attack["code"])
+
+
+def _evaluated(expression: str) -> str:
+    """Give a source too long or too odd to be written down: a literal, or a literal times a number."""
+    tree = ast.parse(expression, mode="eval").body
+    if isinstance(tree, ast.BinOp):
+        return ast.literal_eval(tree.left) * ast.literal_eval(tree.right)
+    return ast.literal_eval(tree)
+
+
+async def _main() -> None:
+    from sandbox_runner.codec import encode  # noqa: PLC0415 - only as a program
+    from sandbox_runner.protocol import Job, JobKind, Limits, Machine, Progress  # noqa: PLC0415
+    from sandbox_runner.sandbox.bubblewrap import BubblewrapSettings, open_bubblewrap  # noqa: PLC0415
+    from sandbox_runner.sandbox.probing import probe  # noqa: PLC0415
+    from sandbox_runner.worker import SandboxWorker  # noqa: PLC0415
+
+    order = json.loads(sys.stdin.read())
+    sandbox = await open_bubblewrap(BubblewrapSettings(sys.argv[1], folder=sys.argv[2]))
+    worker = SandboxWorker(sandbox, Machine(), walls=sandbox.walls, grace_s=1.0)
+
+    def silent(_: Progress) -> None:
+        return None
+
+    if order["probe"]:
+        walls = await probe(lambda job, slot: worker.run_job(job, slot, silent), sandbox.setting)
+        print(json.dumps(encode(walls)), flush=True)  # noqa: T201 - a program's answer
+    for attack in order["attacks"]:
+        limits = replace(Limits(**order["limits"]), **attack.get("limits", {}))
+        job = Job(attack["id"], JobKind(attack.get("kind", "run")), source_of(attack), "learner", limits=limits)
+        result = await worker.run_job(job, 0, silent)
+        print(json.dumps(encode(result)), flush=True)  # noqa: T201 - a program's answer
+    await sandbox.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(_main())
