@@ -11,7 +11,7 @@ from _ast import PyCF_ONLY_AST
 
 MEMORY_BYTES = 512 << 20
 CPU_S = 2
-_TEXT = 400
+_TEXT = 4000
 _OPTIONS = "nrtcpqov"
 
 # parts of CPython's messages (3.11 to 3.13) in the order in which they are looked for, and our codes for them

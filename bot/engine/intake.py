@@ -48,6 +48,7 @@ __all__ = [
     "RepairKind",
     "SyntaxCode",
     "Traceback",
+    "asks_to_time",
     "join_parts",
     "read_code",
     "read_file",
@@ -87,6 +88,11 @@ def read_code(source: str, filename: str = DEFAULT_NAME) -> Intake:
     return _of_chosen([lines], filename)
 
 
+def asks_to_time(source: str) -> bool:
+    """Whether code that was read says itself, by `%timeit`, that it is to be timed."""
+    return explain(source.split("\n"))[2] > 0
+
+
 def read_file(name: str, data: bytes) -> Intake:
     """Read an uploaded file: `.py`, `.ipynb`, or text in which code may stand. The name is untrusted."""
     found = decode(name, data)
@@ -121,9 +127,12 @@ def _of_notebook(text: str, filename: str) -> Intake:
     draft = Draft([], filename, [Notice(NoticeKind.NOTEBOOK_JOINED, None, (("cells", str(len(cells))),))])
     starts: list[int] = []
     timed = 0
+    bounded = False
     for cell in cells:
         if draft.lines:
-            draft.lines.append("")
+            # `%%timeit` times to the next cell mark: without one it would swallow the cells below it
+            draft.lines.append("# %%" if bounded else "")
+        bounded = cell.lstrip().startswith("%%timeit")
         starts.append(len(draft.lines) + 1)
         # a magic of a whole cell ends with the cell: each is read by itself
         lines, notices, kept = explain(clean_marks(cell.split("\n"))[0])

@@ -12,6 +12,7 @@ from bot.engine.intake import (
     Reason,
     Refused,
     Traceback,
+    asks_to_time,
     join_parts,
     read_code,
     read_file,
@@ -243,6 +244,21 @@ def test_a_notebook_tells_where_its_cells_begin() -> None:
     read = read_file("n.ipynb", json.dumps(book).encode())
     assert isinstance(read, Code)
     assert (read.candidates[0].source, read.cells, read.filename) == ("a = 1\nb = 2\n\nc = 3", (1, 4), "n.py")
+
+
+def test_a_timed_cell_of_a_notebook_does_not_swallow_the_next() -> None:
+    book = {"cells": [{"cell_type": "code", "source": source} for source in ("%%timeit\nf(x)", "y = 2", "z = 3")]}
+    read = read_file("n.ipynb", json.dumps(book).encode())
+    assert isinstance(read, Code)
+    assert read.candidates[0].source == "%%timeit\nf(x)\n# %%\ny = 2\n\nz = 3"
+
+
+@pytest.mark.parametrize(
+    ("source", "timed"),
+    [("%timeit f(x)", True), ("x = 1\n%%timeit\nx", True), ('s = """\n%timeit x\n"""', False), ("x = 7\n", False)],
+)
+def test_code_says_itself_that_it_is_to_be_timed(source: str, timed: bool) -> None:  # noqa: FBT001 - a table's column
+    assert asks_to_time(source) is timed
 
 
 def test_code_from_an_editor_is_never_taken_for_talk() -> None:
