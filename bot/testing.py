@@ -217,6 +217,8 @@ class MemoryStore:
     def _carry_out(self, chat: str, state: _ChatState, effect: object) -> tuple[Shown, ...]:
         match effect:
             case Say(reply, slot):
+                taken = bool(slot) and any(one.slot == slot for one in state.shown.values())
+                assert not taken, f"the slot {slot} was said twice"  # noqa: S101 - what a database would refuse
                 return (self._show(state, len(state.shown) + 1, slot, reply),)
             case Edit(slot, reply):
                 number = next((n for n, one in state.shown.items() if slot and one.slot == slot), len(state.shown) + 1)
@@ -239,6 +241,7 @@ class MemoryStore:
     def _record(self, row: OpenAsk | CloseAsk | CountTry) -> None:
         match row:
             case OpenAsk(ask):
+                assert ask.id not in self.asks  # noqa: S101 - what a database would refuse
                 self.asks[ask.id] = ask
             case CloseAsk(ask, answer, credit) if not self.asks[ask].closed:
                 self.asks[ask] = replace(self.asks[ask], answer=answer, closed=True)

@@ -39,6 +39,17 @@ def opened(
     ask = moment.known.ask
     if ask and not fault(moment, ask) and (ask.kind, ask.lesson, ask.item) == (kind, lesson.slug, item.id):
         return moment, ask, ()
+    return anew(moment, kind, lesson, item, options)
+
+
+def anew(
+    moment: Moment,
+    kind: Literal["item", "card", "myth"],
+    lesson: Lesson,
+    item: Item | Card | Myth,
+    options: tuple[str, ...],
+) -> tuple[Moment, Ask, tuple[Effect, ...]]:
+    """Give a new ask of an item, with its row to be stored; it becomes the one that is open."""
     ask = Ask(moment.dice.identity(), kind, lesson.slug, item.id, item.rev, options, moment.course.hash)
     return moment.changed(asked=ask.id, hinted=0, tried=()), ask, (Record((OpenAsk(ask),)),)
 

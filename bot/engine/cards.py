@@ -8,6 +8,7 @@ from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
 from bot.engine.course_map import DONE
 from bot.engine.effects import Ask, CloseAsk, Edit, Record, Turn
+from bot.engine.expects import Expects
 from bot.engine.moment import Moment
 from bot.engine.replies import Block, Choice, Heading, Paragraph, Reply, Strong
 from bot.engine.wording import inline
@@ -53,8 +54,9 @@ def _shown(moment: Moment, lesson: Lesson) -> Turn:
     if under_way is None or card is None:
         return moment.turn(*said(Paragraph(moment.words.say("ask.gone"))))
     card = cast("Card", card)
-    moment, ask, stored = asks.opened(moment, "card", lesson, card, (presses.KNEW, presses.MISSED))
-    moment = moment.changed(expects="")
+    # Always a new ask: its id names the slot of the reply, and a slot is said once.
+    moment, ask, stored = asks.anew(moment, "card", lesson, card, (presses.KNEW, presses.MISSED))
+    moment = moment.changed(expects=Expects.NOTHING.value)
     step = moment.words.say("cards.step", done=under_way.done + 1, total=series.total(under_way))
     flip = presses.answer(moment.words.text("button.flip"), ask.id, presses.FLIP)
     return moment.turn(*stored, *said(Heading(step), *paragraphs(card.front), *buttons(flip), slot=_slot(ask)))

@@ -14,6 +14,7 @@ from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
 from bot.engine.effects import CheckCode, Effect, Turn
 from bot.engine.events import CodeChecked, CodeSent, FileSent, SyntaxTrouble
+from bot.engine.expects import Expects
 from bot.engine.intake_types import Code, Intake, NotCode, Notice, Refused, Traceback, Values
 from bot.engine.moment import Moment
 from bot.engine.replies import Bullets, Choice, CodeBlock, Number, Paragraph, Spans, Text
@@ -49,7 +50,7 @@ def taken(moment: Moment, found: Intake, *, measure: bool) -> Turn:
     words = moment.words
     match found:
         case Code():
-            return _to_be_checked(moment, found, measure=measure or moment.session.expects == Command.TIME)
+            return _to_be_checked(moment, found, measure=measure or moment.session.expects == Expects.TIME)
         case Traceback(last_line):
             line = (CodeBlock(last_line[:300], "pytb"),) if last_line else ()
             return moment.turn(*said(*line, Paragraph(words.say("code.traceback"))))
@@ -101,7 +102,8 @@ def _run(moment: Moment, pending: PendingCode, source: str) -> Turn:
         # Not taken: the code stays at hand, so that the button can send it again.
         kept = PendingCode(pending.check, (source,), pending.filename, pending.measure, offered=True)
         return Turn(turn.session.with_(pending=kept), turn.effects)
-    expects = turn.session.expects if turn.session.expects not in {Command.TIME, Command.RUN} else ""
+    expects = turn.session.expects
+    expects = Expects.NOTHING.value if expects in {Expects.TIME, Expects.RUN} else expects
     return Turn(turn.session.with_(pending=None, expects=expects), turn.effects)
 
 

@@ -7,6 +7,7 @@ from bot.engine import presses
 from bot.engine.bubbles import buttons, paragraphs, said
 from bot.engine.buttons import Op, encode
 from bot.engine.effects import Turn
+from bot.engine.expects import EXERCISE
 from bot.engine.moment import Moment
 from bot.engine.purposes import Purpose, Why
 from bot.engine.reading import code_shown
@@ -14,7 +15,6 @@ from bot.engine.replies import Choice, Choices, Heading, Number, Paragraph, Text
 from bot.engine.wording import inline
 from content.schema import Exercise, Lesson
 
-_EXPECTS = "exercise:"
 _HINTS = ("_1", "_2", "_3")
 """Refs of the hint buttons; no lesson's name begins so."""
 
@@ -30,7 +30,7 @@ def shown(moment: Moment, lesson: Lesson, task: Exercise) -> Turn:
     words = moment.words
     key = f"{lesson.slug}.exercise.{task.id}"
     visited = moment.session.visited
-    moment = moment.changed(expects=_EXPECTS + task.id, visited=visited if key in visited else (*visited, key))
+    moment = moment.changed(expects=EXERCISE + task.id, visited=visited if key in visited else (*visited, key))
     return moment.turn(
         *said(
             Heading(inline(task.title)),
@@ -52,7 +52,7 @@ def hinted(moment: Moment, ref: str, exercise_id: str) -> Turn | None:
     index = _HINTS.index(ref)
     if index >= len(task.hints):
         return None
-    moment = moment.changed(expects=_EXPECTS + task.id)
+    moment = moment.changed(expects=EXERCISE + task.id)
     step = moment.words.say("quiz.hint", done=index + 1, total=len(task.hints))
     spans = (*step, Text(" "), *inline(task.hints[index]))
     return moment.turn(*said(Paragraph(spans), *_ways_on(moment, lesson, task, index + 1)))
@@ -61,7 +61,7 @@ def hinted(moment: Moment, ref: str, exercise_id: str) -> Turn | None:
 def purpose(moment: Moment) -> Purpose:
     """Give what code sent now is for: the exercise shown last, or nothing but itself."""
     expects = moment.session.expects
-    task = expects.removeprefix(_EXPECTS) if expects.startswith(_EXPECTS) else ""
+    task = expects.removeprefix(EXERCISE) if expects.startswith(EXERCISE) else ""
     return Purpose(Why.EXERCISE, task) if task and find(moment, task) else Purpose()
 
 

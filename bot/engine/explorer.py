@@ -9,6 +9,7 @@ from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Op, encode
 from bot.engine.course_map import Part, go
 from bot.engine.effects import Turn
+from bot.engine.expects import Expects
 from bot.engine.figures import percent, plain
 from bot.engine.letters import number
 from bot.engine.moment import Moment
@@ -47,7 +48,7 @@ def shown(moment: Moment, lesson: Lesson, typed: str) -> Turn:
     """Compute for a share as it was typed or pressed, in percent; say what is wrong with any other text."""
     words = moment.words
     share = number(typed)
-    moment = moment.changed(expects="percent")
+    moment = moment.changed(expects=Expects.PERCENT.value)
     if share is None or not 0 <= share <= 100:  # noqa: PLR2004 - a percentage
         return moment.turn(*said(Paragraph(words.say("explorer.not_a_share")), *_buttons(moment, lesson)))
     return moment.turn(*said(*_computed(moment, share / 100), *_buttons(moment, lesson)))

@@ -10,6 +10,7 @@ from bot.engine.commands import Command
 from bot.engine.course_map import Part
 from bot.engine.effects import Turn
 from bot.engine.events import TextSent
+from bot.engine.expects import Expects
 from bot.engine.intake_types import Code, NotCode
 from bot.engine.letters import count, number, stripped
 from bot.engine.moment import Moment
@@ -41,10 +42,10 @@ def _expected(moment: Moment, event: TextSent, *, is_code: bool) -> Turn | None:
     """Read the text as what the last reply asked for; None when it is not that."""
     lesson = moment.here()
     match moment.session.expects:
-        case "answer":
+        case Expects.ANSWER:
             fenced = "`" in event.text or "\n" in event.text.strip() or any(e.kind == "pre" for e in event.entities)
             return practice.typed(moment, event.text, only_right=is_code and fenced)
-        case "percent" if lesson and number(event.text) is not None:
+        case Expects.PERCENT if lesson and number(event.text) is not None:
             return explorer.shown(moment, lesson, event.text)
         case _:
             return None
@@ -112,6 +113,6 @@ def _nearest_sections(moment: Moment, text: str) -> Turn:
 
 
 def _still_open(moment: Moment) -> tuple[Block, ...]:
-    if moment.session.expects != "answer":
+    if moment.session.expects != Expects.ANSWER:
         return ()
     return (Paragraph(moment.words.say("quiz.still_open")),)

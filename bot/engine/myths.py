@@ -4,12 +4,12 @@ from typing import cast
 
 from bot.engine import asks, presses, runs, series, verdicts
 from bot.engine.bubbles import buttons, paragraphs, said
-from bot.engine.buttons import Op, encode
 from bot.engine.course_map import DONE
 from bot.engine.effects import Ask, CloseAsk, Effect, Record, Turn
+from bot.engine.expects import Expects
 from bot.engine.moment import Moment
 from bot.engine.purposes import Purpose, Why
-from bot.engine.replies import Choice, Heading, Paragraph
+from bot.engine.replies import Heading, Paragraph
 from bot.engine.wording import inline
 from content.schema import Lesson, Myth
 
@@ -24,7 +24,7 @@ def begun(moment: Moment, lesson: Lesson) -> Turn:
         return asks.refused(moment, "ask.gone")
     myth = cast("Myth", myth)
     moment, ask, stored = asks.opened(moment, "myth", lesson, myth, verdicts.VOTES)
-    moment = moment.changed(expects="")
+    moment = moment.changed(expects=Expects.NOTHING.value)
     words = moment.words
     step = words.say("myth.step", done=under_way.done + 1, total=series.total(under_way))
     votes = tuple(presses.answer(words.text(f"vote.{vote}"), ask.id, vote) for vote in ask.options)
@@ -54,10 +54,7 @@ def answered(moment: Moment, ask: Ask, vote: str) -> Turn:
 
 def _experiment(moment: Moment, lesson: Lesson, myth: Myth, vote: str) -> Turn:
     example = next((example for example in lesson.examples if example.id == myth.experiment), None)
-    words = moment.words
-    onward = Choice(
-        words.text("button.next_myth" if moment.session.series else "button.myths"), encode(Op.MYTHS, lesson.slug)
-    )
+    onward = presses.after_myth(moment, lesson)
     explained = said(*verdicts.told(moment, myth, vote), *buttons(onward, presses.outline(moment, lesson)))
     if example is None:
         return moment.turn(*explained)

@@ -3,6 +3,8 @@
 Law: a section is offered only for a word that means something; what is offered is named as an offer.
 """
 
+from functools import lru_cache
+
 from bot.engine.letters import fold
 from bot.engine.moment import Moment
 from content.schema import Lesson, Section
@@ -42,9 +44,15 @@ def sections(moment: Moment, text: str) -> tuple[tuple[Lesson, Section], ...]:
 
 
 def _score(asked: frozenset[str], section: Section) -> float:
-    in_title = asked & _words(section.title)
-    in_questions = [len(asked & _words(question)) for question in section.questions]
+    in_title = asked & _of_course(section.title)
+    in_questions = [len(asked & _of_course(question)) for question in section.questions]
     return 2 * len(in_title) + max(in_questions, default=0)
+
+
+@lru_cache(maxsize=4096)
+def _of_course(text: str) -> frozenset[str]:
+    """Give the words of a text of the course; a learner's text is never kept."""
+    return _words(text)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -6,6 +6,7 @@ from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command, Said, ordinal
 from bot.engine.course_map import Part
 from bot.engine.effects import CancelRun, Turn
+from bot.engine.expects import Expects
 from bot.engine.letters import fold
 from bot.engine.moment import Moment
 from bot.engine.purposes import Purpose, Why
@@ -65,7 +66,7 @@ def cancelled(moment: Moment) -> Turn:
     words = moment.words
     moment, dropped = code.cancelled(moment)
     waited = moment.session.expects
-    moment = moment.changed(expects="")
+    moment = moment.changed(expects=Expects.NOTHING.value)
     if running:
         stops = tuple(CancelRun(run) for run in running)
         return moment.turn(*stops, *dropped, *said(Paragraph(words.say("run.cancelling"))))
@@ -98,10 +99,10 @@ def _lesson(moment: Moment, argument: str) -> Turn:
 def _code_wanted(moment: Moment, command: Command) -> Turn:
     words = moment.words
     last = moment.session.last_run
-    option = "time" if command is Command.TIME else "run"
+    option = (Expects.TIME if command is Command.TIME else Expects.RUN).value
     key = "button.time_last" if command is Command.TIME else "button.run_last"
     again = Choice(words.text(key), encode(Op.AGAIN, last, option)) if last else None
-    moment = moment.changed(expects=command.value)
+    moment = moment.changed(expects=option)
     return moment.turn(*said(Paragraph(words.say(f"code.wanted_{option}")), *buttons(again)))
 
 

@@ -13,6 +13,7 @@ from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
 from bot.engine.course_map import DONE, Part
 from bot.engine.effects import Ask, CloseAsk, CountTry, Effect, Record, Turn
+from bot.engine.expects import Expects
 from bot.engine.moment import Moment
 from bot.engine.quizzes import items
 from bot.engine.quizzes.grades import Grade, Verdict
@@ -103,7 +104,7 @@ def _asked(moment: Moment, lesson: Lesson) -> Turn:
     item = cast("Item", item)
     options = moment.dice.shuffled(items.options(item))
     moment, ask, stored = asks.opened(moment, "item", lesson, item, options)
-    moment = moment.changed(expects="answer")
+    moment = moment.changed(expects=Expects.ANSWER.value)
     step = moment.words.say("quiz.question", done=under_way.done + 1, total=series.total(under_way))
     code = code_shown(moment, lesson, item.code) if item.code else ()
     blocks = (Heading(step), *paragraphs(item.question), *code, *_answer_ways(moment, item, ask))
@@ -126,7 +127,7 @@ def _hinted(moment: Moment, at_hand: _Open) -> Turn:
     if shown >= len(item.hints):
         sentence = Paragraph(moment.words.say("quiz.no_more_hints"))
         return moment.turn(*said(sentence, *_answer_ways(moment, item, at_hand.ask)))
-    moment = moment.changed(hinted=shown + 1, expects="answer")
+    moment = moment.changed(hinted=shown + 1, expects=Expects.ANSWER.value)
     return moment.turn(*said(*_hint(moment, item, shown), *_answer_ways(moment, item, at_hand.ask)))
 
 
@@ -163,7 +164,7 @@ def _failed(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
     if ask.tries + 1 >= _FAILURES or (ask.options and left <= 1):
         close = CloseAsk(ask.id, answer, 0.0, grade.misconception)
         return _closed(moment, at_hand, close, (*head, *_solution(moment, item)))
-    moment = moment.changed(tried=(*moment.session.tried, answer), expects="answer")
+    moment = moment.changed(tried=(*moment.session.tried, answer), expects=Expects.ANSWER.value)
     shown = moment.session.hinted
     if shown < len(item.hints):
         head = (*head, *_hint(moment, item, shown))

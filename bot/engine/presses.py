@@ -77,6 +77,14 @@ def go_on_with_series(moment: Moment) -> Choice | None:
     return Choice(moment.words.text(key), buttons.encode(op, series.lesson)) if op else None
 
 
+def after_myth(moment: Moment, lesson: Lesson) -> Choice:
+    """Give the button behind a myth card: to the next one, or, behind the last, to the check."""
+    series = moment.session.series
+    if series is not None and (series.kind, series.lesson) == ("myths", lesson.slug) and series.ahead:
+        return Choice(moment.words.text("button.next_myth"), buttons.encode(Op.MYTHS, lesson.slug))
+    return Choice(moment.words.text("button.quiz"), buttons.encode(Op.QUIZ, lesson.slug))
+
+
 def answer(text: str, ask: str, option: str) -> Choice:
     """Give the button of one option of an ask."""
     return Choice(text, buttons.encode(Op.ANSWER, ask, option))

@@ -9,6 +9,7 @@ from bot.engine import course_map, explorer, presses
 from bot.engine.bubbles import buttons, numbered, paragraphs, said
 from bot.engine.course_map import Part
 from bot.engine.effects import Turn
+from bot.engine.expects import Expects
 from bot.engine.moment import Moment
 from bot.engine.replies import Block, Bullets, Choice, CodeBlock, Heading, Link, Paragraph, Picture, Spans, Strong, Text
 from bot.engine.session import Place
@@ -32,7 +33,7 @@ def opened(moment: Moment, place: Place) -> Turn:
     moment = moment.changed(
         place=place,
         visited=visited if key in visited else (*visited, key),
-        expects="percent" if place.part == Part.EXPLORER else "",
+        expects=(Expects.PERCENT if place.part == Part.EXPLORER else Expects.NOTHING).value,
     )
     return moment.turn(*said(*_stop(moment, lesson, place), *_ways_on(moment, lesson, place)))
 
@@ -44,7 +45,7 @@ def outline(moment: Moment, lesson: Lesson) -> Turn:
         place=moment.session.place
         if moment.session.place and moment.session.place.lesson == lesson.slug
         else Place(lesson.slug, Part.OUTLINE),
-        expects="",
+        expects=Expects.NOTHING.value,
     )
     stops = course_map.stops(lesson)
     items = tuple(_listed(moment, lesson, stop) for stop in stops)

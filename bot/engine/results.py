@@ -114,20 +114,14 @@ def _onward(moment: Moment, purpose: Purpose) -> tuple[Choice | None, ...]:
     words = moment.words
     found = example_of(moment, purpose)
     if found is None:
-        return (presses.command(moment, Command.MACHINE),)
+        return (presses.command(moment, Command.MACHINE), presses.go_on_with_series(moment))
     lesson, example = found
     if purpose.why is Why.MYTH:
-        return (_next_myth(moment, lesson), presses.outline(moment, lesson))
+        return (presses.after_myth(moment, lesson), presses.outline(moment, lesson))
     place = _told_at(lesson, example)
     why = Choice(words.text("button.why"), go(place)) if place and place != moment.session.place else None
-    return (why, Choice(words.text("button.go_on_reading"), encode(Op.COMMAND, Command.NEXT.value)))
-
-
-def _next_myth(moment: Moment, lesson: Lesson) -> Choice:
-    series = moment.session.series
-    more = series is not None and series.kind == "myths" and series.lesson == lesson.slug and bool(series.ahead)
-    key = "button.next_myth" if more else "button.myths"
-    return Choice(moment.words.text(key), encode(Op.MYTHS, lesson.slug))
+    go_on = Choice(words.text("button.go_on_reading"), encode(Op.COMMAND, Command.NEXT.value))
+    return (why, go_on, presses.go_on_with_series(moment))
 
 
 def _told_at(lesson: Lesson, example: Example) -> Place | None:

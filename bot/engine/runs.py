@@ -119,8 +119,8 @@ def finished(moment: Moment, event: RunFinished) -> Turn:
     moment = _without(moment, event.run)
     known = moment.known.run
     purpose = purpose_of(known.slot) if known else Purpose()
-    blocks = results.told(moment, event.run, event.result, known.job if known else None, purpose)
-    return moment.turn(Edit(known.slot, Reply(blocks)) if known else Say(Reply(blocks)))
+    first, *more = said(*results.told(moment, event.run, event.result, known.job if known else None, purpose))
+    return moment.turn(Edit(known.slot, first.reply) if known else first, *more)
 
 
 def _without(moment: Moment, run: str) -> Moment:

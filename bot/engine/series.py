@@ -6,6 +6,7 @@ Law: at most one series is under way; a series left in the middle is put aside, 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bot.engine.expects import Expects
 from bot.engine.session import Series, Session
 
 _MOST_ASIDE = 24
@@ -45,4 +46,4 @@ def total(series: Series) -> int:
 def finished(session: Session, key: str) -> Session:
     """End the series under way and count it as visited under its key."""
     visited = session.visited if key in session.visited else (*session.visited, key)
-    return session.with_(series=None, asked="", hinted=0, tried=(), expects="", visited=visited)
+    return session.with_(series=None, asked="", hinted=0, tried=(), expects=Expects.NOTHING.value, visited=visited)

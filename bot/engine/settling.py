@@ -9,6 +9,7 @@ from bot.engine import asks, course_map
 from bot.engine.bubbles import said
 from bot.engine.course_map import Part
 from bot.engine.effects import Effect
+from bot.engine.expects import Expects
 from bot.engine.moment import Moment
 from bot.engine.replies import Paragraph
 from bot.engine.session import Place, Series
@@ -25,7 +26,7 @@ def settled(moment: Moment) -> tuple[Moment, tuple[Effect, ...]]:
     place = _place(moment, session.place)
     series = _series(moment, session.series)
     aside = tuple(kept for each in session.aside if (kept := _series(moment, each)) is not None)
-    waits = session.expects if session.expects != "answer" else ""
+    waits = session.expects if session.expects != Expects.ANSWER else Expects.NOTHING.value
     settled_moment = moment.changed(
         course_hash=moment.course.hash,
         place=place,
