@@ -67,7 +67,9 @@ class OuterClock:
         flagrant = least > _FLAGRANT_SHARE * shortest + _FLAGRANT_NS
         if handshake <= QUIET_NS and self._hidden(pairs) > handshake + SLACK_SHARE * wall + SLACK_NS:
             return Doubt(variant, claimed, wall, settled=flagrant or len(pairs) >= MANY_BLOCKS)
-        if least > 5 * self.usual_ns() + 0.05 * shortest + SLACK_NS:
+        mostly_hidden = min((waited - claim) / waited for claim, waited in pairs) > _FLAGRANT_SHARE
+        mostly_hidden = mostly_hidden and least > self.usual_ns() + SLACK_NS
+        if mostly_hidden or least > 5 * self.usual_ns() + 0.05 * shortest + SLACK_NS:
             return Doubt(variant, claimed, wall, settled=flagrant or len(pairs) >= 3 * MANY_BLOCKS)
         return None
 

@@ -18,6 +18,7 @@ LEAST_DIFFERENCE = math.log(1.02)
 MOST_SAME = math.log(1.04)
 FEW_DIFFERENCE = math.log(1.25)
 _MAD_TO_SD = 1.4826
+_DECILE_TO_SD = 1.6449
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,16 @@ def log_ratio(against: Sequence[float], name: Sequence[float]) -> float:
 
 
 def noise(nulls: Sequence[float]) -> float:
-    """Estimate the relative standard deviation of one block from ln(first / second) of equal blocks in a round."""
+    """Estimate the relative standard deviation of one block from ln(first / second) of equal blocks in a round.
+
+    The larger of what the middle and what the tail say (median and 9th decile of the deviations, each as a normal
+    deviation would have it): a busy machine leaves most blocks alone and doubles the rest.
+    """
     if not nulls:
         return 0.0
     middle = median(nulls)
-    return _MAD_TO_SD * median(abs(null - middle) for null in nulls) / math.sqrt(2)
+    deviations = [abs(null - middle) for null in nulls]
+    return max(_MAD_TO_SD * median(deviations), quantile(deviations, 0.9) / _DECILE_TO_SD) / math.sqrt(2)
 
 
 def threshold(block_noise: float, n: int) -> float:

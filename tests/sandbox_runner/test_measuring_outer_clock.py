@@ -54,6 +54,13 @@ def test_few_blocks_that_all_hide_time_on_a_busy_machine_are_not_yet_a_settled_d
     assert more.settled
 
 
+def test_blocks_that_claim_next_to_nothing_are_named_even_where_the_machine_is_busy() -> None:
+    empty = [(1, 2_000_000)] * 30
+    doubt = clock([(1, 5_000_000 + 1000 * i) for i in range(48)], empty).doubt()
+    assert doubt is not None
+    assert doubt.settled
+
+
 def test_seconds_hidden_in_a_single_block_are_doubted_at_once() -> None:
     doubt = clock([(1_000_000, 3_000_000_000)]).doubt()
     assert doubt is not None

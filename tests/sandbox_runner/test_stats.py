@@ -123,6 +123,10 @@ def test_noise_is_the_standard_deviation_of_one_block() -> None:
     assert noise([]) == 0.0
 
 
+def test_a_tail_of_interrupted_blocks_counts_as_noise() -> None:
+    assert noise([0.0] * 16 + [0.7, -0.7, 0.9, -0.9]) > 0.2
+
+
 def test_quantiles_are_samples() -> None:
     assert [quantile([5, 1, 4, 2, 3], share) for share in (0.0, 0.2, 0.5, 0.99, 1.0)] == [1, 1, 3, 5, 5]
 
