@@ -61,6 +61,9 @@ def read_draft(folder: Folder, slug: str) -> Draft:
     """Read one lesson's folder; never raises for what is in it."""
     file = f"lessons/{slug}/{LESSON_FILE}"
     try:
+        if not folder.resolve().is_relative_to(folder.parent.resolve()):
+            wrong = f"the folder lessons/{slug} is a link to another place"
+            raise UnreadableError(wrong, "put the folder itself there")
         document = strictyaml.read(read_inside(folder, LESSON_FILE, strictyaml.SIZE_LIMIT), file)
     except UnreadableError as error:
         document = strictyaml.Document(file)

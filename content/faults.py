@@ -6,6 +6,9 @@ from dataclasses import dataclass
 Path = tuple[str | int, ...]
 """The way to a value inside a file: keys and positions, from the top."""
 
+LONGEST_KEY = 60
+"""Characters of a key that a path shows."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fault:
@@ -36,5 +39,6 @@ def spelled(path: Path) -> str:
     """Write a path as a teacher reads it: `sections[1].blocks[0].text` (positions count from 0)."""
     text = ""
     for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+        word = step if isinstance(step, int) or len(step) <= LONGEST_KEY else step[:LONGEST_KEY] + "…"
+        text += f"[{word}]" if isinstance(step, int) else f".{word}" if text else str(word)
     return text

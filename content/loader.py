@@ -74,8 +74,7 @@ def _document(root: Folder, name: str) -> strictyaml.Document:
 
 
 def _folders(root: Folder) -> list[str]:
-    folder = root / "lessons"
-    return sorted(path.name for path in folder.iterdir() if (path / LESSON_FILE).exists()) if folder.is_dir() else []
+    return sorted(path.parent.name for path in root.glob(f"lessons/*/{LESSON_FILE}"))
 
 
 def _phrases(document: strictyaml.Document) -> dict[str, schema.Phrase]:

@@ -20,6 +20,12 @@ SIZE_LIMIT = 512 << 10
 DEPTH_LIMIT = 24
 """Levels of nesting; a lesson needs eight."""
 
+VALUE_LIMIT = 20_000
+"""Keys and values of one file; a lesson has some 2,000."""
+
+_SHOWN = 60
+"""Characters of the file's own words that a fault repeats."""
+
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,4})?", re.ASCII)
 _OTHER_NUMBER = re.compile(r"[-+]?(?:0[0-9_][0-9_.]*(?:[eE][-+]?[0-9]+)?|0[xXoObB][0-9a-fA-F_]+|[0-9]{19,})", re.ASCII)
@@ -78,9 +84,9 @@ class Document:
         self.faults.append(Fault(self.file, self.line(path, offset), spelled(path), wrong, right))
 
 
-class _TooDeep(Exception):  # noqa: N818  (ends the reading of one file, is no error of ours)
-    def __init__(self, line: int) -> None:
-        self.line = line
+class _GivenUp(Exception):  # noqa: N818  (ends the reading of one file, is no error of ours)
+    def __init__(self, line: int, wrong: str, right: str) -> None:
+        self.fault = (line, "", wrong, right)
 
 
 class _Composer(yaml.SafeLoader):
@@ -92,26 +98,32 @@ class _Composer(yaml.SafeLoader):
         super().__init__(text)
         self.document = document
         self.level = 0
+        self.count = 0
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:  # noqa: ANN401  (PyYAML's signature)
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         line = event.start_mark.line + 1
         if isinstance(event, AliasEvent):
             self.get_event()  # type: ignore[no-untyped-call]
-            self._refuse(line, f"*{event.anchor} repeats another place of the file", "write the value out here")
+            self._refuse(
+                line, f"*{_short(str(event.anchor))} repeats another place of the file", "write the value out here"
+            )
             marks: Any = (event.start_mark, event.end_mark)
             return ScalarNode("tag:yaml.org,2002:str", "", marks[0], marks[1], "*")
         if event.anchor is not None:
-            self._refuse(line, f"&{event.anchor} names a place to be repeated", "remove the mark")
+            self._refuse(line, f"&{_short(str(event.anchor))} names a place to be repeated", "remove the mark")
             event.anchor = None
         if getattr(event, "tag", None) is not None:
-            self._refuse(line, f"{event.tag} is a type mark", "remove it; types are known from the key")
+            self._refuse(line, f"{_short(event.tag)} is a type mark", "remove it; types are known from the key")
             event.tag = None
             if hasattr(event, "implicit"):
                 event.implicit = (True, True) if isinstance(event, yaml.ScalarEvent) else True
         self.level += 1
         if self.level > DEPTH_LIMIT:
-            raise _TooDeep(line)
+            raise _GivenUp(line, f"more than {DEPTH_LIMIT} levels are nested", "indent less, or close the brackets")
+        self.count += 1
+        if self.count > VALUE_LIMIT:
+            raise _GivenUp(line, f"the file has more than {VALUE_LIMIT} keys and values", "divide it")
         try:
             return super().compose_node(parent, index)
         finally:
@@ -129,9 +141,8 @@ def read(raw: bytes, file: str) -> Document:
         return document
     try:
         node = _Composer(text, document).get_single_node()
-    except _TooDeep as deep:
-        wrong = f"more than {DEPTH_LIMIT} levels are nested"
-        document.faults.append(Fault(file, deep.line, "", wrong, "indent less, or close the brackets"))
+    except _GivenUp as given_up:
+        document.faults.append(Fault(file, *given_up.fault))
         return document
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
@@ -191,6 +202,10 @@ def _syntax_fault(error: yaml.MarkedYAMLError, file: str) -> Fault:
     return Fault(file, line, "", f"this cannot be read as YAML ({problem})", "compare it with the lines above")
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
 def _built(node: Node, path: Path, document: Document) -> Any:  # noqa: ANN401  (plain data of any shape)
     if path not in document.places:  # a key's line was noted before
         document.places[path] = Place(node.start_mark.line + 1)
@@ -242,7 +257,7 @@ def _scalar(node: ScalarNode, path: Path, document: Document) -> str | int | flo
     elif text in _WORDS:
         return _WORDS[text]
     elif _OTHER_NUMBER.fullmatch(text):
-        wrong = f"{text} is a number in a spelling that programs read differently"
+        wrong = f"{_short(text)} is a number in a spelling that programs read differently"
         right = "write it in at most 18 digits without leading zeros and letters, or between quotes when it is a text"
     elif _INT.fullmatch(text):
         return int(text)
@@ -250,7 +265,7 @@ def _scalar(node: ScalarNode, path: Path, document: Document) -> str | int | flo
         value = float(text)
         if abs(value) != float("inf"):
             return value
-        wrong, right = f"{text} is too large for a number", "write a smaller number, or a text between quotes"
+        wrong, right = f"{_short(text)} is too large for a number", "write a smaller number, or a text between quotes"
     elif _NOT_FINITE.fullmatch(text):
         wrong, right = f"{text} is no number to compare with", "write a number, or a text between quotes"
     else:

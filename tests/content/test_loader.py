@@ -120,6 +120,16 @@ def test_a_lesson_that_is_a_link_out_of_its_folder_is_not_read(root: Path, lesso
     )
 
 
+def test_a_lesson_folder_that_is_a_link_elsewhere_is_not_read(root: Path, lesson: Path, tmp_path: Path) -> None:
+    lesson.parent.rename(tmp_path / "elsewhere")
+    (root / "lessons" / "vectorise").symlink_to(tmp_path / "elsewhere")
+    assert said(loader.survey(root)[1]) == snapshot(
+        [
+            "lessons/vectorise/lesson.yaml: : the folder lessons/vectorise is a link to another place; put the folder itself there"
+        ]
+    )
+
+
 def test_a_link_inside_the_folder_is_read(root: Path, lesson: Path) -> None:
     (lesson.parent / "boxed.py").rename(lesson.parent / "_boxed")
     (lesson.parent / "boxed.py").symlink_to("_boxed")

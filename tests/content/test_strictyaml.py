@@ -286,3 +286,15 @@ def equal(left: Any, right: Any) -> bool:  # noqa: ANN401
             return math.isclose(left, right, rel_tol=1e-15)
         case _:
             return bool(left == right)
+
+
+def test_a_file_of_too_many_values_is_given_up_at_once() -> None:
+    assert faults("a: [" + "1," * 100_000 + "]") == snapshot(
+        ["a.yaml:1: the file has more than 20000 keys and values; divide it"]
+    )
+
+
+def test_a_fault_repeats_only_the_beginning_of_what_is_long() -> None:
+    for text in ("a: &" + "x" * 5000 + " 1", "a: 0" + "_" * 5000, "x" * 900 + ": 0x1", "a: !" + "t" * 5000 + " 1"):
+        (fault,) = faults(text)
+        assert len(fault) < 300
