@@ -148,7 +148,9 @@ async def _one_job(call: argparse.Namespace, settings: Settings, assemble: Assem
 async def _run(job: Job, settings: Settings, assemble: Assemble) -> Result:
     assembled = await assemble(settings, 1)
     try:
+        waiting = asyncio.get_running_loop().call_later(1.0, _tell_waiting, job.kind)
         async with HostLock(settings.lock).held(alone=job.kind in ALONE):
+            waiting.cancel()
             running = asyncio.create_task(assembled.worker.run_job(job, 0, _tell))
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, running.cancel)
@@ -158,6 +160,11 @@ async def _run(job: Job, settings: Settings, assemble: Assemble) -> Result:
                 return Result(job.id, job.kind, Ending.CANCELLED)
     finally:
         await assembled.close()
+
+
+def _tell_waiting(kind: JobKind) -> None:
+    what = "what runs on this host to end" if kind in ALONE else "a measurement on this host to end"
+    print(f"waiting for {what}", file=sys.stderr)
 
 
 def _tell(progress: Progress) -> None:

@@ -281,7 +281,8 @@ class EmbeddedRunner:
             self._let_go()
             wait_s = 0.2 if clock() - born > STEADY_S else min(2 * wait_s, 30.0)
             await asyncio.sleep(wait_s)
-            await self._spawn()
+            with contextlib.suppress(OSError):  # the host has no process or descriptor left: tried again, later
+                await self._spawn()
 
     def _let_go(self) -> None:
         if self._lifeline >= 0:

@@ -155,7 +155,7 @@ class Daemon:
             self._tasks.discard(task)
             self._strangers.pop(writer, None)
             self._bots.pop(writer, None)
-            writer.close()
+            (writer.transport.abort if self._stopping else writer.close)()
 
     async def close(self) -> None:
         """Tell what can be told within two seconds, then end every connection."""
@@ -170,6 +170,7 @@ class Daemon:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # the transports' own last callbacks
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._strangers[writer] = None
@@ -203,7 +204,7 @@ class Daemon:
         except TimeoutError:
             return Refused(Refusal.TOO_SLOW)
         except WireError as fault:
-            return Refused(Refusal.BAD_FRAME, _without_values(fault))
+            return Refused(Refusal.BAD_FRAME, _without_values(str(fault)))
         if isinstance(hello, int):
             detail = f"this runner speaks version {PROTOCOL_VERSION}, the bot version {hello}"
             return Refused(Refusal.BAD_VERSION, detail, yours=hello)
@@ -212,7 +213,7 @@ class Daemon:
         return None
 
     async def _refuse(self, writer: asyncio.StreamWriter, refused: Refused) -> None:
-        self._journal.note("refused", code=refused.code, detail=refused.detail[:200])
+        self._journal.note("refused", code=refused.code, at=_without_values(refused.detail))
         writer.write(pack(refused, TELL_BYTES))
         async with asyncio.timeout(self._patience.write_s):
             await writer.drain()
@@ -230,7 +231,7 @@ class Daemon:
                 outbox.attach(job.id)
                 rejected = self._dispatcher.submit(job, outbox)
                 if rejected is not None:
-                    self._journal.note("rejected", code=rejected.code, detail=rejected.detail[:200])
+                    self._journal.note("rejected", code=rejected.code, at=_without_values(rejected.detail))
                     outbox.answer(rejected)
             case Cancel(job_id):
                 self._dispatcher.cancel(job_id)
@@ -259,6 +260,6 @@ def _digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
-def _without_values(fault: WireError) -> str:
-    """Keep a stranger's bytes, perhaps a mistyped secret, out of answers and logs."""
-    return str(fault).split(":", 1)[0]
+def _without_values(detail: str) -> str:
+    """Keep what was sent, perhaps a mistyped secret or a learner's code, out of logs and a stranger's answer."""
+    return detail.split(":", 1)[0][:120]

@@ -22,7 +22,7 @@ class Journal:
 
     def note(self, event: str, **values: str | float | bool | None) -> None:
         """Write one line: the event's name, then its figures and codes."""
-        line = {"at": self._now().isoformat(timespec="milliseconds"), "event": event, **values}
+        line = {"time": self._now().isoformat(timespec="milliseconds"), "event": event, **values}
         self._stream.write(json.dumps(line, ensure_ascii=True) + "\n")
         self._stream.flush()
 

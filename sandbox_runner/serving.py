@@ -7,6 +7,7 @@ us, ends everything at once.
 import asyncio
 import ctypes
 import os
+import resource
 import select
 import signal
 import sys
@@ -28,6 +29,7 @@ from sandbox_runner.settings import Settings, host_and_port, read_secret
 
 LIFELINE_S = 8.0
 """When the process that started us is gone, so long is given to clearing away before the kernel ends us."""
+DESCRIPTORS = 16_384
 _PR_SET_PDEATHSIG = 1
 
 
@@ -75,6 +77,7 @@ async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeli
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopper.signalled)
+    _allow_descriptors()
     secret = _secret(settings, lifeline)
     if lifeline is not None:
         _die_with_parent(lifeline, stopper, loop)
@@ -206,6 +209,14 @@ def _line_of(descriptor: int) -> str:
         text += byte
     os.set_inheritable(descriptor, False)  # noqa: FBT003 - the standard library's own form
     return text.decode().strip()
+
+
+def _allow_descriptors() -> None:
+    """Use the descriptors that the host allows: strangers' connections must not leave a job without any."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _hung_up(lifeline: int) -> bool:

@@ -1,12 +1,21 @@
-"""A worker that runs nothing, for tests and benchmarks of what stands around a worker.
+"""A worker that runs nothing and a runner around it, for tests and benchmarks of what stands around a worker.
 
-Law: it has the worker's shape and is told what to do by the job's first word, so that a test reads as a script.
+Law: the worker has the port's shape and is told what to do by the job's first word, so that a test reads as a script.
 """
 
 import asyncio
+import contextlib
+import io
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
 
-from sandbox_runner.dispatch import Emit
+from sandbox_runner.daemon import Daemon, Patience
+from sandbox_runner.dispatch import Dispatcher, Emit, Rules
+from sandbox_runner.hostlock import HostLock
+from sandbox_runner.journal import Journal
+from sandbox_runner.listening import BACKLOG, unix_socket
 from sandbox_runner.protocol import (
     Capabilities,
     Device,
@@ -86,6 +95,60 @@ class StandInWorker:
             case "broken":
                 return Result(job.id, job.kind, Ending.INFRA_ERROR)
         return Result(job.id, job.kind, Ending.OK, stdout=Stream(head=rest, bytes=len(rest.encode())))
+
+
+class StandInRunner:
+    """A daemon with the stand-in worker in this process, on the socket `FOLDER/runner`; it can vanish and come back."""
+
+    def __init__(self, folder: Path, secret: str, rules: Rules | None = None, patience: Patience | None = None) -> None:
+        self.path = folder / "runner"
+        self.log = io.StringIO()
+        self._folder = folder
+        self._secret = secret
+        self._rules = rules or Rules()
+        self._patience = patience or Patience()
+        self._stack = contextlib.AsyncExitStack()
+        self._journal = Journal(self.log, lambda: datetime(2026, 1, 1, tzinfo=UTC), b"salt")
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin a new life: a worker that ran nothing and a queue that knows no job."""
+        self.worker = StandInWorker()
+        lock = HostLock(self._folder / "lock")
+        clock = asyncio.get_running_loop().time
+        self.dispatcher = Dispatcher(
+            self.worker, CAPABILITIES, self._rules, lock=lock, clock=clock, journal=self._journal
+        )
+
+    async def appear(self) -> None:
+        """Listen, with what is remembered."""
+        self.daemon = Daemon(self.dispatcher, self._secret, self._journal, self._patience)
+        listener = self._stack.enter_context(unix_socket(self.path))
+        server = await asyncio.start_unix_server(self.daemon.connected, sock=listener, backlog=BACKLOG)
+        self._stack.callback(server.close)
+
+    async def disappear(self) -> None:
+        """End the connections and listen no more; the jobs go on."""
+        await self._stack.aclose()
+        await self.daemon.close()
+
+    async def die(self) -> None:
+        """End the jobs too."""
+        await self.dispatcher.stop(0.0)
+        await self.disappear()
+
+    async def __aenter__(self) -> Self:
+        await self.appear()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.die()
+
+    async def running(self, job_id: str) -> None:
+        """Wait until the worker has a job under way."""
+        async with asyncio.timeout(20):
+            while job_id not in self.worker.under_way:  # noqa: ASYNC110 - the stand-in has no event
+                await asyncio.sleep(0.005)
 
 
 def assemble_stand_in(worker: StandInWorker, *more_walls: Wall) -> Assemble:

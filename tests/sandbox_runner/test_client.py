@@ -1,77 +1,30 @@
 import asyncio
 import contextlib
-import io
 import struct
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from sandbox_runner.client import Backoff, RunnerClient
-from sandbox_runner.daemon import Daemon
-from sandbox_runner.dispatch import Dispatcher, Rules
 from sandbox_runner.errors import AuthError, JobRefusedError, UnavailableError, WireError
 from sandbox_runner.frames import ASK_BYTES, TELL_BYTES, Refusal, Rejected, ToldFinished, Welcome, pack, read_body
-from sandbox_runner.hostlock import HostLock
-from sandbox_runner.journal import Journal
 from sandbox_runner.listening import unix_socket
 from sandbox_runner.protocol import Accepted, Device, Ending, Event, Finished, Job, JobKind, Phase, Progress, Result
-from sandbox_runner.testing import CAPABILITIES, StandInWorker
+from sandbox_runner.testing import CAPABILITIES, StandInRunner
 
 SECRET = "correct horse battery staple"  # noqa: S105 - the tests' own
 QUICK = Backoff(first_s=0.02, most_s=0.1, bound_s=20.0)
 
 
-class Runner:
-    """A daemon that can be taken away and brought back, with the worker of its present life."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "runner"
-        self.folder = folder
-        self.worker = StandInWorker()
-        self._stack = contextlib.AsyncExitStack()
-
-    async def appear(self, *, fresh: bool = True) -> None:
-        """Listen; with a memory of its own unless it is the same runner behind a lost connection."""
-        if fresh:
-            self.worker = StandInWorker()
-            journal = Journal(io.StringIO(), lambda: datetime(2026, 1, 1, tzinfo=UTC), b"salt")
-            self.dispatcher = Dispatcher(
-                self.worker,
-                CAPABILITIES,
-                Rules(),
-                lock=HostLock(self.folder / "lock"),
-                clock=asyncio.get_running_loop().time,
-                journal=journal,
-            )
-        self.daemon = Daemon(self.dispatcher, SECRET, Journal(io.StringIO(), lambda: datetime.now(UTC), b""))
-        listener = self._stack.enter_context(unix_socket(self.path))
-        server = await asyncio.start_unix_server(self.daemon.connected, sock=listener)
-        self._stack.callback(server.close)
-
-    async def vanish(self, *, forget: bool = True) -> None:
-        if forget:
-            await self.dispatcher.stop(0.0)
-        await self._stack.aclose()
-        await self.daemon.close()
-
-    async def running(self, job_id: str) -> None:
-        async with asyncio.timeout(20):
-            while job_id not in self.worker.under_way:  # noqa: ASYNC110 - the stand-in has no event
-                await asyncio.sleep(0.005)
+@pytest.fixture
+async def runner(tmp_path: Path) -> AsyncIterator[StandInRunner]:
+    async with StandInRunner(tmp_path, SECRET) as one:
+        yield one
 
 
 @pytest.fixture
-async def runner(tmp_path: Path) -> AsyncIterator[Runner]:
-    one = Runner(tmp_path)
-    await one.appear()
-    yield one
-    await one.vanish()
-
-
-@pytest.fixture
-async def client(runner: Runner) -> AsyncIterator[RunnerClient]:
+async def client(runner: StandInRunner) -> AsyncIterator[RunnerClient]:
     one = RunnerClient(str(runner.path), SECRET, backoff=QUICK)
     yield one
     await one.close()
@@ -101,52 +54,54 @@ async def test_the_capabilities_come_at_connect(client: RunnerClient) -> None:
     assert await client.capabilities() == CAPABILITIES
 
 
-async def test_a_dropped_connection_is_not_noticed_but_in_time(runner: Runner, client: RunnerClient) -> None:
+async def test_a_dropped_connection_is_not_noticed_but_in_time(runner: StandInRunner, client: RunnerClient) -> None:
     following = asyncio.create_task(followed(client, job()))
     await runner.running("a1")
-    await runner.vanish(forget=False)
+    await runner.disappear()
     await asyncio.sleep(0.1)
-    await runner.appear(fresh=False)
+    await runner.appear()
     runner.worker.let_go("a1")
     assert result_of(await following).ending is Ending.OK
     assert runner.worker.started == ["a1"]
 
 
 async def test_a_job_that_ended_while_the_connection_was_lost_gives_its_result(
-    runner: Runner, client: RunnerClient
+    runner: StandInRunner, client: RunnerClient
 ) -> None:
     following = asyncio.create_task(followed(client, job()))
     await runner.running("a1")
-    await runner.vanish(forget=False)
+    await runner.disappear()
     runner.worker.let_go("a1")
     await asyncio.sleep(0.1)
-    await runner.appear(fresh=False)
+    await runner.appear()
     assert result_of(await following).ending is Ending.OK
     assert runner.worker.started == ["a1"]
 
 
-async def test_a_runner_that_was_started_anew_is_given_the_job_again(runner: Runner, client: RunnerClient) -> None:
+async def test_a_runner_started_anew_is_given_the_job_again(runner: StandInRunner, client: RunnerClient) -> None:
     following = asyncio.create_task(followed(client, job()))
     await runner.running("a1")
-    await runner.vanish()
+    await runner.die()
+    runner.forget()
     await runner.appear()
     await runner.running("a1")
     runner.worker.let_go("a1")
     assert result_of(await following).ending is Ending.OK
 
 
-async def test_a_runner_that_stays_away_is_unavailable_after_a_bounded_time(runner: Runner) -> None:
+async def test_a_runner_that_stays_away_is_unavailable_after_a_bounded_time(runner: StandInRunner) -> None:
     client = RunnerClient(str(runner.path), SECRET, backoff=Backoff(first_s=0.01, most_s=0.05, bound_s=0.3))
     following = asyncio.create_task(followed(client, job()))
     await runner.running("a1")
-    await runner.vanish()
+    await runner.die()
+    runner.forget()
     with pytest.raises(UnavailableError):
         await following
     await runner.appear()
     await client.close()
 
 
-async def test_following_a_job_twice_gives_both_its_end(runner: Runner, client: RunnerClient) -> None:
+async def test_following_a_job_twice_gives_both_its_end(runner: StandInRunner, client: RunnerClient) -> None:
     both = [asyncio.create_task(followed(client, job())) for _ in range(2)]
     await runner.running("a1")
     runner.worker.let_go("a1")
@@ -154,7 +109,7 @@ async def test_following_a_job_twice_gives_both_its_end(runner: Runner, client: 
     assert runner.worker.started == ["a1"]
 
 
-async def test_no_longer_following_a_job_does_not_end_it(runner: Runner, client: RunnerClient) -> None:
+async def test_no_longer_following_a_job_does_not_end_it(runner: StandInRunner, client: RunnerClient) -> None:
     async with contextlib.aclosing(client.submit(job())) as events:
         await anext(events)
     await runner.running("a1")
@@ -163,7 +118,7 @@ async def test_no_longer_following_a_job_does_not_end_it(runner: Runner, client:
     assert runner.worker.started == ["a1"]
 
 
-async def test_a_cancelled_job_ends_as_cancelled(runner: Runner, client: RunnerClient) -> None:
+async def test_a_cancelled_job_ends_as_cancelled(runner: StandInRunner, client: RunnerClient) -> None:
     following = asyncio.create_task(followed(client, job()))
     await runner.running("a1")
     await client.cancel("a1")
@@ -172,11 +127,12 @@ async def test_a_cancelled_job_ends_as_cancelled(runner: Runner, client: RunnerC
 
 
 async def test_a_job_cancelled_while_the_runner_is_away_never_starts_again(
-    runner: Runner, client: RunnerClient
+    runner: StandInRunner, client: RunnerClient
 ) -> None:
     following = asyncio.create_task(followed(client, job()))
     await runner.running("a1")
-    await runner.vanish()
+    await runner.die()
+    runner.forget()
     await client.cancel("a1")
     await runner.appear()
     assert result_of(await following).ending is Ending.CANCELLED
@@ -195,14 +151,14 @@ async def test_a_job_that_the_runner_does_not_take_is_an_error_with_its_code(cli
 
 
 async def test_a_source_too_large_for_the_wire_is_too_large_without_being_sent(
-    runner: Runner, client: RunnerClient
+    runner: StandInRunner, client: RunnerClient
 ) -> None:
     events = await followed(client, job(source="x" * 2_000_000))
     assert result_of(events).ending is Ending.TOO_LARGE
     assert runner.worker.started == []
 
 
-async def test_a_closed_client_ends_its_streams(runner: Runner, client: RunnerClient) -> None:
+async def test_a_closed_client_ends_its_streams(runner: StandInRunner, client: RunnerClient) -> None:
     following = asyncio.create_task(followed(client, job()))
     await runner.running("a1")
     await client.close()
@@ -218,18 +174,18 @@ class Hostile:
     def __init__(self, path: Path, *said: bytes) -> None:
         self.path = path
         self.said = said
-        self.connections = 0
+        self.ended = asyncio.Event()
 
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        await read_body(reader, ASK_BYTES)
-        for piece in self.said:
-            writer.write(piece)
         with contextlib.suppress(OSError, EOFError):
+            await read_body(reader, ASK_BYTES)
+            for piece in self.said:
+                writer.write(piece)
             await writer.drain()
             await read_body(reader, ASK_BYTES)
             await asyncio.sleep(0.05)
-        writer.close()
+        writer.transport.abort()
+        self.ended.set()
 
 
 @contextlib.asynccontextmanager
@@ -242,7 +198,9 @@ async def hostile(folder: Path, *said: bytes) -> AsyncIterator[RunnerClient]:
             yield client
         finally:
             await client.close()
+            await one.ended.wait()
             server.close()
+            await asyncio.sleep(0)
 
 
 WELCOME = pack(Welcome(CAPABILITIES), TELL_BYTES)
@@ -276,7 +234,38 @@ async def test_a_runner_that_drops_every_connection_is_given_up(tmp_path: Path) 
             await followed(client, job())
 
 
-async def test_unread_progress_does_not_pile_up(runner: Runner, client: RunnerClient) -> None:
+async def test_a_runner_that_falls_silent_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox_runner.connection.PING_S", 0.1)
+
+    async def mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_body(reader, ASK_BYTES)
+        writer.write(WELCOME)
+        with contextlib.suppress(OSError):
+            await reader.read()
+        writer.transport.abort()
+
+    client = RunnerClient(str(tmp_path / "h"), SECRET, backoff=Backoff(first_s=0.01, bound_s=0.1, attempts=2))
+    with unix_socket(tmp_path / "h") as listener:
+        server = await asyncio.start_unix_server(mute, sock=listener)
+        with pytest.raises(UnavailableError, match="silent for"):
+            await followed(client, job())
+        await client.close()
+        server.close()
+
+
+async def test_a_quiet_connection_is_kept_alive(
+    runner: StandInRunner, client: RunnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sandbox_runner.connection.PING_S", 0.05)
+    await client.capabilities()
+    connection = client._connection
+    await asyncio.sleep(0.5)
+    assert (await followed(client, job(source="say x")))[-1]
+    assert client._connection is connection
+    assert runner.worker.started == ["a1"]
+
+
+async def test_unread_progress_does_not_pile_up(runner: StandInRunner, client: RunnerClient) -> None:
     events = client.submit(job())
     await anext(events)
     await runner.running("a1")
@@ -292,7 +281,7 @@ async def test_unread_progress_does_not_pile_up(runner: Runner, client: RunnerCl
     assert isinstance(rest[-1], Finished)
 
 
-async def test_a_client_names_what_is_wrong(runner: Runner) -> None:
+async def test_a_client_names_what_is_wrong(runner: StandInRunner) -> None:
     wrong = RunnerClient(f"unix:{runner.path}", "wrong secret")
     with pytest.raises(AuthError):
         await wrong.capabilities()
@@ -303,7 +292,7 @@ async def test_a_client_names_what_is_wrong(runner: Runner) -> None:
             RunnerClient(address, SECRET)
 
 
-async def test_a_client_of_another_version_names_both(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_of_another_version_names_both(runner: StandInRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sandbox_runner.connection.PROTOCOL_VERSION", 9)
     with pytest.raises(WireError, match="version 1, this bot version 9"):
         await RunnerClient(str(runner.path), SECRET).capabilities()
