@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from content import schema, strictyaml
 from content.faults import Fault, Path
-from content.folders import UnreadableError, files_under, read_inside, text_of
+from content.folders import UnreadableError, files_under, read_inside, refuse_link, text_of
 from content.shapes import salvaged, validated, walk
 
 LESSON_FILE = "lesson.yaml"
@@ -61,9 +61,7 @@ def read_draft(folder: Folder, slug: str) -> Draft:
     """Read one lesson's folder; never raises for what is in it."""
     file = f"lessons/{slug}/{LESSON_FILE}"
     try:
-        if not folder.resolve().is_relative_to(folder.parent.resolve()):
-            wrong = f"the folder lessons/{slug} is a link to another place"
-            raise UnreadableError(wrong, "put the folder itself there")
+        refuse_link(folder)
         document = strictyaml.read(read_inside(folder, LESSON_FILE, strictyaml.SIZE_LIMIT), file)
     except UnreadableError as error:
         document = strictyaml.Document(file)

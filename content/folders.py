@@ -51,6 +51,13 @@ def read_inside(folder: Path, name: str, limit: int) -> bytes:
         raise UnreadableError(wrong, "put a readable file there") from None
 
 
+def refuse_link(folder: Path) -> None:
+    """Raise UnreadableError when a folder is a link that leads out of the folder around it."""
+    if not folder.resolve().is_relative_to(folder.parent.resolve()):
+        wrong = f"the folder {folder.parent.name}/{folder.name} is a link to another place"
+        raise UnreadableError(wrong, "put the folder itself there")
+
+
 def text_of(raw: bytes, name: str) -> str:
     """Return a text file's text with Unix line ends; raises UnreadableError for other encodings."""
     try:
