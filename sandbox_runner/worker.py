@@ -26,6 +26,8 @@ GRACE_S = 2.0
 COLLECT_S = 8.0
 """So long may ending and collecting take before everything is killed instead."""
 _CPU_POLL_S = 0.25
+_COMPILER_GAP_S = 10.0
+"""So long may a compiler be out of sight between two of its runs."""
 _SAFE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}\.py")
 
 Emit = Callable[[Progress], None]
@@ -86,6 +88,7 @@ class _Run:
     _began: float = field(default_factory=time.perf_counter)
     _phase_began: float = field(default_factory=time.perf_counter)
     _cpu_before: float | None = None
+    _compiler_seen: float = float("-inf")
 
     def __post_init__(self) -> None:
         self.out, self.err = Kept(self.job.limits.output_kept_bytes), Kept(self.job.limits.output_kept_bytes)
@@ -183,10 +186,24 @@ class _Run:
         said = await self._ask("import", self.job.limits.import_s)
         if not ({"fault", "empty"} & set(said)):
             self._enter(Phase.RUN)
-            said = await self._ask("run", self.job.limits.run_s)
+            budget = asyncio.create_task(self._hold_to_budget())
+            try:
+                said = await self._ask("run", self.job.limits.run_s + self.job.limits.compile_s + COLLECT_S)
+            finally:
+                budget.cancel()
         self.told = read_told(said)
         if self.told is None:
             self.stop(Cause.TAMPERED)
+
+    async def _hold_to_budget(self) -> None:
+        """End a run at its time, and up to `compile_s` later while a compiler is at work in it."""
+        await asyncio.sleep(self.job.limits.run_s)
+        end = time.perf_counter() + self.job.limits.compile_s
+        if time.perf_counter() - self._compiler_seen < _COMPILER_GAP_S:
+            self._enter(Phase.COMPILE)
+        while time.perf_counter() < end and time.perf_counter() - self._compiler_seen < _COMPILER_GAP_S:  # noqa: ASYNC110
+            await asyncio.sleep(_CPU_POLL_S)
+        self.stop(Cause.TIME)
 
     async def _time(self) -> None:
         if self._channel is None:
@@ -237,6 +254,8 @@ class _Run:
             used = self.confined.cpu_s()
             if used is not None and used > self.job.limits.cpu_s:
                 self.stop(Cause.CPU)
+            if self.confined.compiling():
+                self._compiler_seen = time.perf_counter()
             await asyncio.sleep(_CPU_POLL_S)
 
     def _enter(self, phase: Phase) -> None:

@@ -10,7 +10,6 @@ import base64
 import json
 import os
 import shutil
-import socket
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -20,14 +19,14 @@ from sandbox_runner.errors import SetupError
 from sandbox_runner.protocol import Device
 from sandbox_runner.sandbox.cgroup import Cgroups, Group, NoCgroupError, find_cgroups
 from sandbox_runner.sandbox.interpreter import Interpreter, ask_interpreter, compile_harness, make_font_cache
-from sandbox_runner.sandbox.jailed import Jailed
+from sandbox_runner.sandbox.jailed import CHANNEL, INFO, REPORT, Jailed, Lines
 from sandbox_runner.sandbox.policy import Policy, load_policy
 from sandbox_runner.sandbox.port import Staged
 from sandbox_runner.sandbox.probing import PROVEN_INSIDE, PROVEN_OUTSIDE, Setting
 from sandbox_runner.sandbox.seccomp import compile_filter
 
 BASE_UID = 64100
-_CHANNEL, _REPORT, _SECCOMP, _INFO = 3, 4, 5, 6
+_SECCOMP = 6
 _INSIDE_UID = 1000
 _HARNESS = Path(__file__).resolve().parent.parent / "harness"
 _LAUNCH = Path(__file__).resolve().with_name("launch.py")
@@ -97,33 +96,26 @@ class Bubblewrap:
         group = self._group(name, job)
         mountpoint = self.folder / f"slot-{job.slot}"
         mountpoint.mkdir(mode=0o755, exist_ok=True)
-        channel, channel_in = socket.socketpair()
-        report, report_in = socket.socketpair()
-        info, info_in = os.pipe()
-        inherited = {_CHANNEL: channel_in.detach(), _REPORT: report_in.detach(), _INFO: info_in}
-        inherited[_SECCOMP] = os.memfd_create("seccomp")
-        os.write(inherited[_SECCOMP], self._filter)
-        os.lseek(inherited[_SECCOMP], 0, os.SEEK_SET)
+        lines = Lines({_SECCOMP: _sealed(self._filter)})
         try:
+            order = self._order(job, mountpoint, group, lines.inner)
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", str(_LAUNCH),
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-                pass_fds=tuple(inherited.values()), env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, cwd="/",
+                pass_fds=tuple(lines.inner.values()), env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, cwd="/",
             )  # fmt: skip
-        except OSError as missing:
-            channel.close()
-            report.close()
-            os.close(info)
+        except BaseException as failed:
+            lines.close_outer()
             if group is not None:
                 group.remove()
-            message = f"{sys.executable}: {missing.strerror}"
-            raise SetupError(message) from missing
+            if isinstance(failed, OSError):
+                message = f"{sys.executable}: {failed.strerror}"
+                raise SetupError(message) from failed
+            raise
         finally:
-            for descriptor in inherited.values():
-                os.close(descriptor)
-        order = self._order(job, mountpoint, group, inherited)
-        jailed = Jailed(process, channel, report, group, job)
-        await jailed.begin(json.dumps(order).encode("ascii"), info)
+            lines.close_inner()
+        jailed = Jailed(process, lines, group, job)
+        await jailed.begin(json.dumps(order).encode("ascii"))
         return jailed
 
     async def close(self) -> None:
@@ -181,8 +173,8 @@ class Bubblewrap:
             "total_bytes": _TOTAL_FILES_BYTES,
         }
         settings = {
-            "channel": _CHANNEL,
-            "report": _REPORT,
+            "channel": CHANNEL,
+            "report": REPORT,
             "folder": "/box",
             "caps": caps,
             "argv": [
@@ -193,7 +185,7 @@ class Bubblewrap:
                 "utf8",
                 "/harness/tasree_harness/play.py",
                 f"/code/{job.filename}",
-                str(_CHANNEL),
+                str(CHANNEL),
             ],
         }
         command = [inside, "-I", "-S", "-B", "/harness/tasree_harness/keeper.py", json.dumps(settings)]
@@ -208,7 +200,7 @@ class Bubblewrap:
     def _walls_argv(self, device: Device) -> list[str]:
         argv = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
         argv += ["--hostname", "sandbox", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"]
-        argv += ["--seccomp", str(_SECCOMP), "--info-fd", str(_INFO)]
+        argv += ["--seccomp", str(_SECCOMP), "--info-fd", str(INFO)]
         environment = dict(self._policy.environment)
         if device is not Device.CPU:
             environment |= self._policy.environment_cuda
@@ -264,6 +256,13 @@ def _sweep(parent: Path) -> None:
         pid = folder.name.split("-")[2]
         if pid.isdigit() and not Path("/proc", pid).exists() and folder.lstat().st_uid == os.geteuid():
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sealed(content: bytes) -> int:
+    descriptor = os.memfd_create("seccomp")
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
 
 
 def _font_folder(interpreter: Interpreter, otherwise: Path) -> Path:

@@ -16,10 +16,36 @@ from sandbox_runner.errors import SetupError
 from sandbox_runner.sandbox.cgroup import Group
 from sandbox_runner.sandbox.port import Ended, Staged
 from sandbox_runner.sandbox.report import Report, read_report
-from sandbox_runner.sandbox.watchdog import Watchdog
+from sandbox_runner.sandbox.watchdog import Watchdog, programs
 
 _INFO_BYTES = 4096
 _GIVE_UP_S = 10.0
+_COMPILERS = {"cc1plus", "cc1", "c++", "g++", "gcc", "collect2", "as", "ld", "nvcc", "cicc", "ptxas"}
+
+
+CHANNEL, REPORT, INFO = 3, 4, 5
+"""The descriptors inside: the harness's wire, the keeper's report, and where the child's pid is said."""
+
+
+class Lines:
+    """Both ends of what joins a job with its runner; `inner` maps a number inside to the descriptor handed on."""
+
+    def __init__(self, more: dict[int, int]) -> None:
+        self.channel, channel = socket.socketpair()
+        self.report, report = socket.socketpair()
+        self.info, info = os.pipe()
+        self.inner = {CHANNEL: channel.detach(), REPORT: report.detach(), INFO: info, **more}
+
+    def close_inner(self) -> None:
+        """Close the ends that were handed on."""
+        for descriptor in self.inner.values():
+            os.close(descriptor)
+
+    def close_outer(self) -> None:
+        """Close our ends of a job that never came to be."""
+        self.channel.close()
+        self.report.close()
+        os.close(self.info)
 
 
 @dataclass(slots=True)
@@ -35,19 +61,12 @@ class _Ears:
 class Jailed:
     """A job under bubblewrap."""
 
-    def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        channel: socket.socket,
-        report: socket.socket,
-        group: Group | None,
-        job: Staged,
-    ) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, lines: Lines, group: Group | None, job: Staged) -> None:
         self._process = process
-        self._channel = channel
-        self._report_socket = report
+        self._lines = lines
         self._group = group
         self._job = job
+        self._pid = 0
         self._init = -1
         self._ears = _Ears()
         self._watchdog: Watchdog | None = None
@@ -69,27 +88,36 @@ class Jailed:
     @property
     def channel(self) -> socket.socket:
         """The outer end of the wire to the harness."""
-        return self._channel
+        return self._lines.channel
 
-    async def begin(self, order: bytes, info: int) -> None:
-        """Give the launcher its order, learn the init's pid, and start to listen to its report."""
+    async def begin(self, order: bytes) -> None:
+        """Give the launcher its order, learn the init's pid, and start to listen; interrupted, leave nothing behind."""
+        try:
+            await self._begin(order)
+        except BaseException:
+            await self.kill()
+            await self.wait()
+            raise
+
+    async def _begin(self, order: bytes) -> None:
+        info = asyncio.create_task(_child_pid(self._lines.info))
         stdin = self._process.stdin
         if stdin is not None:
             with contextlib.suppress(ConnectionError):
                 stdin.write(order)
                 await stdin.drain()
             stdin.close()
-        reader, self._ears.line = await asyncio.open_connection(sock=self._report_socket)
+        reader, self._ears.line = await asyncio.open_connection(sock=self._lines.report)
         limits = self._job.limits
         self._ears.task = asyncio.create_task(
             read_report(reader, self._ears.report, self._ears.ended, file_bytes=limits.file_bytes, files=limits.files)
         )
-        pid = await _child_pid(info)
-        if pid:
+        self._pid = await info
+        if self._pid:
             with contextlib.suppress(OSError):
-                self._init = os.pidfd_open(pid)
+                self._init = os.pidfd_open(self._pid)
             if self._group is None:
-                self._watchdog = Watchdog(pid, limits, self._strike)
+                self._watchdog = Watchdog(self._pid, limits, self._strike)
                 self._watchdog.begin()
 
     def cpu_s(self) -> float | None:
@@ -97,6 +125,10 @@ class Jailed:
         if self._group is not None:
             return self._group.counters().cpu_s
         return self._watchdog.cpu_s if self._watchdog else None
+
+    def compiling(self) -> bool:
+        """Whether a compiler of C++ or of kernels is alive inside."""
+        return self._pid != 0 and any(name in _COMPILERS for name in programs(self._pid))
 
     def end(self) -> None:
         """Ask the keeper to end everything and collect."""
@@ -150,7 +182,9 @@ class Jailed:
             self._init = -1
         if self._ears.line is not None:
             self._ears.line.close()
-        self._channel.close()
+        else:
+            self._lines.report.close()
+        self._lines.channel.close()
 
     def _told(self, *, removed: bool) -> Ended:
         report, seen = self._ears.report, self._ears.report.seen

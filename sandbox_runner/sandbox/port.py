@@ -86,6 +86,9 @@ class Confined(Protocol):
     def cpu_s(self) -> float | None:
         """CPU seconds used by everything inside until now; None where nothing counts them."""
 
+    def compiling(self) -> bool:
+        """Whether a compiler is alive inside, as far as can be seen."""
+
     def end(self) -> None:
         """Ask that everything inside be ended now and what was left be collected; never blocks."""
 

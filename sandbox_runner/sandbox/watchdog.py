@@ -74,6 +74,16 @@ def _tree(root: int) -> Iterator[int]:
                 continue
 
 
+def programs(root: int) -> Iterator[str]:
+    """Name the programs that run in the tree under `root`, as far as they let themselves be seen."""
+    for pid in _tree(root):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as comm:
+                yield comm.read().strip()
+        except OSError:
+            continue
+
+
 def _resident(pid: int) -> int:
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as statm:

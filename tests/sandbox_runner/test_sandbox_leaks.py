@@ -1,0 +1,60 @@
+"""That many jobs leave the runner and its host as they were: descriptors, tasks, groups, mounts, folders."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox_runner.protocol import Ending
+
+if TYPE_CHECKING:
+    from conftest import Walls
+
+pytestmark = pytest.mark.sandbox
+SOURCES = (
+    "print(1)",
+    "1/0",
+    "import os\nos.abort()",
+    "import os\nif os.fork() == 0:\n    import time\n    time.sleep(99)",
+    "import os\nos.write(3, b'\\xff' * 8)",
+    "while True: print('x' * 100)",
+    "open('a.txt', 'w').write('x')",
+)
+
+
+def _counts(walls: "Walls") -> dict[str, int]:
+    return {
+        "descriptors": len(list(Path("/proc/self/fd").iterdir())),
+        "mounts": len(Path("/proc/self/mountinfo").read_text().splitlines()),
+        "groups": sum(1 for _ in Path("/sys/fs/cgroup").rglob(f"tasree-{os.getpid()}-*")),
+        "files": sum(1 for _ in walls.sandbox.folder.rglob("*")),
+        "tasks": len(asyncio.all_tasks()),
+    }
+
+
+async def test_jobs_of_every_kind_leave_nothing_behind(walls: "Walls") -> None:
+    await asyncio.gather(*(walls.run("print(0)", slot=slot) for slot in range(2)))
+    before = _counts(walls)
+    for _ in range(2):
+        await asyncio.gather(*(walls.run(source, slot=slot % 2) for slot, source in enumerate(SOURCES[:2])))
+        for source in SOURCES:
+            await walls.run(source)
+    assert {name: count for name, count in _counts(walls).items() if count > before[name]} == {}
+    assert walls.survivors() == []
+
+
+async def test_a_job_cancelled_at_any_moment_of_its_start_leaves_nothing(walls: "Walls") -> None:
+    await walls.run("print(0)")
+    before = _counts(walls)
+    for step in range(14):
+        running = asyncio.create_task(walls.run("import time\ntime.sleep(99)"))
+        await asyncio.sleep(step * 0.01)
+        running.cancel()
+        try:
+            assert (await running).ending is Ending.CANCELLED
+        except asyncio.CancelledError:
+            continue
+    assert walls.survivors() == []
+    assert {name: count for name, count in _counts(walls).items() if count > before[name]} == {}
