@@ -14,7 +14,7 @@ import pytest
 
 from sandbox_runner.client import EmbeddedRunner, RunnerClient
 from sandbox_runner.errors import UnavailableError
-from sandbox_runner.protocol import Ending, Finished, Job, JobKind
+from sandbox_runner.protocol import Ending, Finished, Job, JobKind, Phase
 from sandbox_runner.testing import CAPABILITIES
 
 STAND_IN = (sys.executable, str(Path(__file__).with_name("stand_in_runner.py")))
@@ -168,3 +168,28 @@ def test_killing_the_bot_ends_its_runner_and_removes_its_folder(environment: dic
         bot.stdout.close()
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)
+
+
+@pytest.mark.sandbox
+async def test_jobs_of_several_learners_run_behind_real_walls_and_an_endless_one_is_cancelled(
+    environment: dict[str, str], learners_python: Path
+) -> None:
+    runner = EmbeddedRunner(environment | {"TASREE_SANDBOX_PYTHON": str(learners_python)})
+    try:
+        client = await runner.start()
+        assert all(wall.stands for wall in (await client.capabilities()).walls if wall.matters)
+        endless = client.submit(Job("endless", JobKind.RUN, "while True:\n    pass", "a"))
+        others = [
+            asyncio.create_task(ending(client, Job(f"j{number}", JobKind.RUN, source, f"l{number}")))
+            for number, source in enumerate(("print(1)", "1/0", "def", "import os; os._exit(3)"))
+        ]
+        async for event in endless:
+            if getattr(event, "phase", None) is Phase.RUN:
+                await client.cancel("endless")
+            last = event
+        assert isinstance(last, Finished)
+        assert last.result.ending is Ending.CANCELLED
+        got = [await other for other in others]
+        assert got == [Ending.OK, Ending.PY_ERROR, Ending.SYNTAX_ERROR, Ending.EXIT_NONZERO]
+    finally:
+        await runner.close()
