@@ -30,7 +30,8 @@ def fault(moment: Moment, result: Result, source: str) -> tuple[Block, ...]:
     if found.line is not None and line:
         title = words.text("fault.line", line=found.line)
         blocks.append(CodeBlock(line, "python", title))
-    if found.last_line:
+    told_in_full = found.last_line in result.stderr.head + result.stderr.tail
+    if found.last_line and not told_in_full:
         blocks.append(CodeBlock(found.last_line[:_SHOWN], "pytb", words.text("fault.title")))
     if words.has(hint):
         blocks.append(Paragraph(words.say(hint)))

@@ -23,8 +23,17 @@ MOST_RUNNING = 2
 
 _STEPS: dict[JobKind, tuple[Phase, ...]] = {
     JobKind.RUN: (Phase.START, Phase.IMPORT, Phase.RUN, Phase.COLLECT),
-    JobKind.TIME: (Phase.START, Phase.IMPORT, Phase.WARMUP, Phase.CHECK, Phase.MEASURE, Phase.COLLECT),
+    JobKind.TIME: (
+        Phase.START,
+        Phase.IMPORT,
+        Phase.RUN,
+        Phase.CHECK,
+        Phase.WARMUP,
+        Phase.MEASURE,
+        Phase.COLLECT,
+    ),
 }
+"""The phases of a kind in the order in which the runner enters them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +174,20 @@ def _under_way(moment: Moment, job: Job, progress: Progress | None) -> tuple[Blo
 def _steps(moment: Moment, job: Job, progress: Progress | None) -> Steps:
     phases = _STEPS.get(job.kind, _STEPS[JobKind.RUN])
     if progress and progress.phase not in phases:
-        # A compile, or a phase of another kind, stands before what is measured or collected.
-        last = len(phases) - 1
-        phases = (*phases[:last], progress.phase, *phases[last:])
+        # A compile, or a phase of another kind, comes after the set-up or the learner's own run.
+        after = phases.index(Phase.RUN) + 1
+        phases = (*phases[:after], progress.phase, *phases[after:])
     now = phases.index(progress.phase) if progress else -1
-    return Steps(tuple(_step(moment, phase, i - now, progress) for i, phase in enumerate(phases)))
+    labels = [_label(moment, job, phase) for phase in phases]
+    return Steps(tuple(_step(label, i - now, progress) for i, label in enumerate(labels)))
 
 
-def _step(moment: Moment, phase: Phase, distance: int, progress: Progress | None) -> Step:
-    label = moment.words.text(f"phase.{phase}")
+def _label(moment: Moment, job: Job, phase: Phase) -> str:
+    setup = phase is Phase.RUN and job.kind is JobKind.TIME
+    return moment.words.text("phase.setup" if setup else f"phase.{phase}")
+
+
+def _step(label: str, distance: int, progress: Progress | None) -> Step:
     if distance or progress is None:
         return Step(label, "past" if distance < 0 and progress else "ahead")
     return Step(label, "now", max(progress.done, 0), max(progress.total, 0))

@@ -182,6 +182,7 @@ def test_a_conversation_goes_as_written(path: Path, course: Course) -> None:
             {**written, "steps": played}, Dumper=_Literal, allow_unicode=True, sort_keys=False, width=10**6
         )
         path.write_text(text)
+        return
     assert played == written["steps"]
 
 
