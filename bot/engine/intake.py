@@ -72,7 +72,7 @@ def read_text(text: str, entities: tuple[Entity, ...] = ()) -> Intake:
     if not blocks:
         blocks, outside = fenced(newlines(text))
     if blocks:
-        return _of_blocks(blocks, "\n".join(outside))
+        return _of_blocks(blocks, newlines("\n".join(outside)))
     return _of_bare(text, entities)
 
 

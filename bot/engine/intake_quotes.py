@@ -137,8 +137,8 @@ def _family_string(line: Line, at: int, family: frozenset[str], quote: str) -> i
         line.put(quote, None if text[at] == quote else RepairKind.QUOTES)
         line.unterminated = True
         return at + 1
-    damaged = text[at] != quote or text[end] != quote
-    line.put(_quoted(text[at + 1 : end], quote), RepairKind.QUOTES if damaged else None)
+    straight = _quoted(text[at + 1 : end], quote)
+    line.put(straight, None if straight == text[at : end + 1] else RepairKind.QUOTES)
     return end + 1
 
 

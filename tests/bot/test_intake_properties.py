@@ -17,7 +17,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.engine.events import Entity
@@ -276,12 +276,15 @@ ENTITIES = st.lists(
 
 
 @given(TEXTS, ENTITIES)
+@example('"```""', ())
+@example("x = 1\n\ud83d\ny", (Entity("pre", 8, 1, "bash"),))
 @settings(max_examples=400, deadline=None)
 def test_reading_a_text_never_raises(text: str, entities: tuple[Entity, ...]) -> None:
     for read in (read_text(text, entities), read_code(text)):
         assert isinstance(read, Code | NotCode | Traceback | Refused)
         if isinstance(read, Code):
             first, *rest = read.candidates
+            first.source.encode()
             assert len(rest) < 2
             for candidate in rest:
                 assert candidate.source.count("\n") == first.source.count("\n")
