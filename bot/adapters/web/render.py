@@ -8,6 +8,7 @@ elements here). No inline style and no inline script: the page's policy forbids 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import assert_never
 
 from markupsafe import Markup
@@ -84,6 +85,7 @@ def _spans(spans: replies.Spans) -> Markup:
     return _joined(_span(span) for span in spans)
 
 
+@lru_cache(maxsize=4096)
 def _span(span: replies.Span) -> Markup:
     match span:
         case replies.Text(text=text):
@@ -102,6 +104,7 @@ def _span(span: replies.Span) -> Markup:
     assert_never(span)
 
 
+@lru_cache(maxsize=4096)
 def label(text: str) -> Markup:
     """Give a plain label with its Latin and numeric runs isolated left to right."""
     text = text.translate(_MARKS)
