@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bot.engine.letters import count, fold, stripped
+from bot.engine.letters import ARABIC, count, fold, stripped
 
 
 class Command(StrEnum):
@@ -84,6 +84,8 @@ _ORDINALS = {
         ("الأول", "الثاني", "الثالث", "الرابع", "الخامس", "السادس", "السابع", "الثامن", "التاسع", "العاشر"), 1
     )
 }
+_OF_TIME = frozenset(fold("قياس قس قيس قسي أقيس نقيس زمن الزمن وقت سرعة يستغرق تستغرق أسرع").split())
+"""Words that speak of time, where Arabic stands beside code."""
 _TABLE = {fold(word): command for command, listed in _WORDS.items() for word in listed}
 _LONGEST = max(len(word.split()) for word in _TABLE)
 _SLASHED = re.compile(r"/([a-z0-9_]{1,32})(?:@\w+)?(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
@@ -118,6 +120,14 @@ def nearest(text: str) -> Command | None:
         return None
     near = difflib.get_close_matches(folded, _TABLE, n=1, cutoff=_NEAR)
     return _TABLE[near[0]] if near else None
+
+
+def asks_for_time(line: str) -> bool:
+    """Tell whether a line beside code asks for its time rather than its output."""
+    command = parse(line)
+    if command is not None and command.command is Command.TIME:
+        return True
+    return ARABIC.search(line) is not None and not _OF_TIME.isdisjoint(fold(line).split())
 
 
 def ordinal(argument: str) -> int | None:

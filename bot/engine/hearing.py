@@ -21,7 +21,8 @@ from bot.engine.wording import inline
 
 _ECHO = 40
 """Characters of a learner's text that are shown back."""
-_TO_MEASURE = frozenset({Command.TIME})
+_PROSE_LINE = 200
+"""Characters of a line beside code that are read."""
 
 
 def heard(moment: Moment, event: TextSent) -> Turn:
@@ -52,11 +53,10 @@ def _expected(moment: Moment, event: TextSent, *, is_code: bool) -> Turn | None:
 
 
 def _asks_to_measure(text: str) -> bool:
-    """Tell whether the line before (or behind) code asks for its time."""
+    """Tell whether the line before or behind code asks for its time."""
     lines = [line for line in text.splitlines() if line.strip()]
-    ends = (lines[0], lines[-1]) if lines else ()
-    read = (commands.parse(line.partition("```")[0].rstrip(" :：")) for line in ends if len(line) <= 80)  # noqa: PLR2004
-    return any(command is not None and command.command in _TO_MEASURE for command in read)
+    ends = {lines[0], lines[-1]} if lines else set()
+    return any(commands.asks_for_time(line.partition("```")[0][:_PROSE_LINE]) for line in ends)
 
 
 def _prose(moment: Moment, text: str) -> Turn:

@@ -20,6 +20,7 @@ _STOP = frozenset(
     ).split()
 )
 _PREFIXES = ("وال", "بال", "كال", "فال", "لل", "ال")
+_SUFFIXES = ("ات", "ون", "ين", "ها", "ه")
 _QUESTION = frozenset(
     fold(
         "ما ماذا لماذا ليش ليه شو وش ايش كيف كيفاش شلون هل متى أين وين علاش واش اشرح what why how when does is"
@@ -60,8 +61,12 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    """Take the article off, with the conjunction or preposition written onto it."""
+    """Take the article off, with what is written onto it, and the endings of plural and feminine."""
     for prefix in _PREFIXES:
         if word.startswith(prefix) and len(word) - len(prefix) >= _SHORTEST:
-            return word.removeprefix(prefix)
+            word = word.removeprefix(prefix)
+            break
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST:
+            return word.removesuffix(suffix)
     return word

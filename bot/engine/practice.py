@@ -14,6 +14,7 @@ from bot.engine.commands import Command
 from bot.engine.course_map import DONE, Part
 from bot.engine.effects import Ask, CloseAsk, CountTry, Effect, Record, Turn
 from bot.engine.expects import Expects
+from bot.engine.letters import fold
 from bot.engine.moment import Moment
 from bot.engine.quizzes import items
 from bot.engine.quizzes.grades import Grade, Verdict
@@ -23,6 +24,12 @@ from bot.engine.session import Place
 from bot.engine.wording import inline
 from content.schema import Item, Lesson
 
+_MEANT = {
+    **dict.fromkeys(map(fold, ("لا أعرف", "لا أدري", "ما أعرف", "ما بعرف", "مش عارف", "معرفش")), presses.DONT_KNOW),
+    **dict.fromkeys(map(fold, ("dont know", "don't know", "i don't know", "skip", "تخطي")), presses.DONT_KNOW),
+    **dict.fromkeys(map(fold, ("تلميح", "hint", "أعطني تلميحا", "تلميح آخر")), presses.HINT),
+}
+"""Typed lines that mean one of the buttons under a question."""
 _FAILURES = 2
 """Failed tries after which the solution is shown."""
 _KEPT = 200
@@ -77,6 +84,9 @@ def typed(moment: Moment, text: str, *, only_right: bool) -> Turn | None:
     at_hand = _at_hand(moment, ask)
     if at_hand is None:
         return None
+    meant = _MEANT.get(fold(text))
+    if meant:
+        return answered(moment, ask, meant)
     answer = items.read(at_hand.item, ask.options, text)
     grade = items.grade(at_hand.item, answer) if answer else Grade(Verdict.UNREAD)
     if grade.verdict is Verdict.UNREAD or (only_right and grade.verdict is Verdict.WRONG):

@@ -113,3 +113,18 @@ def test_a_long_difference_is_cut() -> None:
     after = "\n".join(f"b{i}" for i in range(3000))
     assert code.diff(before, after).endswith("…")
     assert len(code.diff(before, after).split("\n")) < 70
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("قياس\n```\nsum(range(9))\n```", JobKind.TIME),
+        ("قس زمن هذا الكود:\n```\nsum(range(9))\n```", JobKind.TIME),
+        ("```\nsum(range(9))\n```\nكم يستغرق؟", JobKind.TIME),
+        ("شغّل\n```\nsum(range(9))\n```", JobKind.RUN),
+        ("```\nimport time\nprint(time.time())\n```", JobKind.RUN),
+    ],
+)
+def test_words_beside_code_say_whether_it_is_timed(talk: Conversation, text: str, kind: JobKind) -> None:
+    talk.take(TextSent(text))
+    assert [job.kind for job in talk.waiting] == [kind]
