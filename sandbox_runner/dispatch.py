@@ -27,7 +27,7 @@ from sandbox_runner.protocol import (
     Progress,
     Result,
 )
-from sandbox_runner.queueing import Durations, FairQueue, Waiting, expected_waits
+from sandbox_runner.queueing import Durations, FairQueue, Pace, Waiting, expected_waits
 from sandbox_runner.runs import Kept, Run, Watcher
 
 ALONE = frozenset({JobKind.TIME, JobKind.EXERCISE})
@@ -57,6 +57,7 @@ class Rules:
     slots: int = 1
     queue: int = 100
     a_learner: int = 2
+    a_minute: int = 120
     source_bytes: int = 256 << 10
     keep_s: float = 600.0
     keep_count: int = 2_000
@@ -98,6 +99,7 @@ class Dispatcher:
         self._queued: dict[str, Run] = {}
         self._busy: dict[str, _Busy] = {}
         self._durations = Durations()
+        self._pace = Pace()
         self._kept = Kept(clock, rules.keep_s, rules.keep_count, rules.keep_bytes)
         self._never = Kept(clock, rules.keep_s, rules.keep_count, rules.keep_bytes)
         self._stopping = False
@@ -179,12 +181,15 @@ class Dispatcher:
         running = sum(busy.run.job.learner == job.learner for busy in self._busy.values())
         if running + self._queue.held_by(job.learner) >= self._rules.a_learner:
             return Ending.RATE_LIMITED
+        if self._pace.count(job.learner, self._clock()) >= self._rules.a_minute:
+            return Ending.RATE_LIMITED
         if len(self._queue) >= self._rules.queue:
             return Ending.QUEUE_FULL
         return None
 
     def _enqueue(self, run: Run) -> None:
         job = run.job
+        self._pace.add(job.learner, self._clock())
         self._queued[job.id] = run
         self._queue.add(Waiting(job.id, job.learner, job.kind, job.kind in ALONE))
         self._journal.note("accepted", job=job.id, kind=job.kind, learner=self._journal.learner(job.learner))

@@ -80,6 +80,36 @@ class FairQueue:
         return [jobs[turn] for turn in range(longest) for jobs in rounds if turn < len(jobs)]
 
 
+class Pace:
+    """How many jobs a learner was given within the last minute; a learner who paused is forgotten."""
+
+    WINDOW_S = 60.0
+
+    def __init__(self) -> None:
+        self._taken: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def count(self, learner: str, now: float) -> int:
+        """Count a learner's jobs of the last minute; `now` in seconds."""
+        self._forget(now)
+        times = self._taken.get(learner)
+        while times and times[0] <= now - self.WINDOW_S:
+            times.popleft()
+        return len(times or ())
+
+    def add(self, learner: str, now: float) -> None:
+        """Note a job."""
+        self._taken.setdefault(learner, deque()).append(now)
+        self._taken.move_to_end(learner)
+
+    def _forget(self, now: float) -> None:
+        """Drop those whose last job is past; the dictionary is in the order of last jobs."""
+        while self._taken:
+            learner, times = next(iter(self._taken.items()))
+            if times and times[-1] > now - self.WINDOW_S:
+                return
+            del self._taken[learner]
+
+
 @dataclass(slots=True)
 class Durations:
     """How long recent jobs of each kind took, in seconds: the median of the last 32."""

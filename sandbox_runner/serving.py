@@ -88,7 +88,14 @@ async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeli
         missing = demand_walls(walls, settings.accept_missing)
         for name in missing:
             journal.note("wall_missing", wall=name)
-        rules = Rules(slots, settings.queue, settings.a_learner, settings.source_bytes, settings.keep_s)
+        rules = Rules(
+            slots=slots,
+            queue=settings.queue,
+            a_learner=settings.a_learner,
+            a_minute=settings.a_minute,
+            source_bytes=settings.source_bytes,
+            keep_s=settings.keep_s,
+        )
         dispatcher = Dispatcher(
             assembled.worker,
             replace(assembled.capabilities, walls=walls, accepted_missing=missing, slots=slots),

@@ -39,6 +39,7 @@ class Settings:
     slots: int = 0
     queue: int = 100
     a_learner: int = 2
+    a_minute: int = 120
     source_bytes: int = 256 << 10
     keep_s: float = 600.0
     drain_s: float = 60.0
@@ -128,6 +129,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("TASREE_RUNNER_SLOTS", "slots", _whole(1, 256)),
     Variable("TASREE_RUNNER_QUEUE", "queue", _whole(1, 10_000)),
     Variable("TASREE_RUNNER_JOBS_A_LEARNER", "a_learner", _whole(1, 100)),
+    Variable("TASREE_RUNNER_JOBS_A_MINUTE", "a_minute", _whole(1, 100_000)),
     Variable("TASREE_RUNNER_SOURCE_BYTES", "source_bytes", _whole(1, 512 << 10)),
     Variable("TASREE_RUNNER_KEEP_SECONDS", "keep_s", _seconds),
     Variable("TASREE_RUNNER_DRAIN_SECONDS", "drain_s", _seconds),

@@ -45,7 +45,7 @@ async def test_jobs_of_twenty_learners_are_neither_lost_nor_mixed_up_nor_run_twi
 
 
 async def test_whoever_always_holds_two_delays_nobody_by_more_than_a_turn_each(tmp_path: Path) -> None:
-    async with StandInRunner(tmp_path, SECRET) as runner:
+    async with StandInRunner(tmp_path, SECRET, Rules(a_minute=100_000)) as runner:
         client = RunnerClient(str(runner.path), SECRET)
         flooding = True
         overtaken: list[int] = []

@@ -172,6 +172,19 @@ async def test_a_learner_has_two_jobs_at_most_and_may_ask_again_later(make: Make
     assert bench.watcher.places("a3") == [1]
 
 
+async def test_a_learner_has_so_many_jobs_a_minute(make: Make) -> None:
+    bench = make(a_minute=2)
+    for job_id in ("a1", "a2", "a3"):
+        bench.submit(job_id, "say x")
+        await bench.watcher.result(job_id)
+    assert bench.watcher.ending("a3") is Ending.RATE_LIMITED
+    bench.submit("b1", "say x")
+    assert (await bench.watcher.result("b1")).ending is Ending.OK
+    bench.seconds = 61.0
+    bench.submit("a3", "say x")
+    assert (await bench.watcher.result("a3")).ending is Ending.OK
+
+
 async def test_a_full_queue_says_so(make: Make) -> None:
     bench = make(queue=2)
     for job_id in ("a1", "b1", "c1", "d1"):

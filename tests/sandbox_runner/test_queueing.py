@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_runner.protocol import JobKind
-from sandbox_runner.queueing import Durations, FairQueue, Waiting, expected_waits
+from sandbox_runner.queueing import Durations, FairQueue, Pace, Waiting, expected_waits
 
 
 def waiting(job_id: str, learner: str, *, alone: bool = False) -> Waiting:
@@ -98,3 +98,14 @@ def test_the_expected_duration_is_the_median_of_recent_ones_of_the_kind() -> Non
         durations.add(JobKind.RUN, seconds)
     assert durations.expect(JobKind.RUN) == 2.0
     assert durations.expect(JobKind.TIME) == durations.first_guess_s
+
+
+def test_a_pace_counts_the_last_minute_and_forgets_who_paused() -> None:
+    pace = Pace()
+    for second in (0.0, 30.0, 59.0):
+        pace.add("a", second)
+    pace.add("b", 1.0)
+    assert pace.count("a", 59.5) == 3
+    assert pace.count("a", 61.5) == 2
+    assert pace.count("a", 200.0) == 0
+    assert not pace._taken
