@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from bot.engine.effects import CancelRun, CheckCode, RunCode, Say, Turn
-from bot.engine.events import ChatOpened, CodeChecked, Event, RunFinished, RunProgressed
+from bot.engine.events import ChatOpened, CodeChecked, CodeSent, Event, FileSent, RunFinished, RunProgressed, TextSent
 from bot.engine.known import Dice, Known, needs
 from bot.engine.replies import Paragraph, Reply
 from bot.engine.session import Session
@@ -29,6 +29,8 @@ LOG = logging.getLogger("tasree.app")
 
 PROGRESS_EVERY = timedelta(seconds=0.4)
 ASK_RUNNER_EVERY_S = 20.0
+LONG = 10_000
+"""Characters or bytes from which a turn is answered in a thread of its own."""
 TRIES = 5
 _LETTERS = string.ascii_lowercase + string.digits
 
@@ -111,9 +113,9 @@ class App:
         await self._asked.wait()
 
     async def idle(self) -> None:
-        """Wait until no run and no check is under way."""
-        while self._tasks:
-            await asyncio.wait(set(self._tasks))
+        """Wait until no turn, no run and no check is under way."""
+        while under_way := {*self._tasks, *self._turns}:
+            await asyncio.wait(under_way)
 
     # --- what adapters call -------------------------------------------------------------------------------------------
 
@@ -148,7 +150,7 @@ class App:
                 if opened is None:
                     return False
                 known = await self._store.load(chat, needs(opened.session, event))
-                turn = self._turn(opened.session, event, known)
+                turn = await self._answer(opened.session, event, known)
                 shown = await self._store.commit(chat, key, opened.revision, turn, self._clock.now())
                 if shown is None:
                     continue  # the key was taken, or another process changed the chat: look again
@@ -165,6 +167,12 @@ class App:
         self.course = course
 
     # --- one turn -----------------------------------------------------------------------------------------------------
+
+    async def _answer(self, session: Session, event: Event, known: Known) -> Turn:
+        if _length(event) <= LONG:
+            return self._turn(session, event, known)
+        # Reading a hostile text of 100,000 characters may take a second, and other learners are waiting.
+        return await asyncio.to_thread(self._turn, session, event, known)
 
     def _turn(self, session: Session, event: Event, known: Known) -> Turn:
         seen = Known(ask=known.ask, run=known.run, votes=known.votes, capabilities=self._capabilities)
@@ -250,6 +258,16 @@ class App:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             LOG.error("work in the background failed", exc_info=task.exception())
+
+
+def _length(event: Event) -> int:
+    match event:
+        case TextSent(text) | CodeSent(text):
+            return len(text)
+        case FileSent(_, data):
+            return len(data)
+        case _:
+            return 0
 
 
 def _same_phase(new: Accepted | Progress, old: Accepted | Progress | None) -> bool:

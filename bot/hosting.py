@@ -7,13 +7,12 @@ import asyncio
 import contextlib
 import fcntl
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from bot import codecheck
 from bot.app import App, SystemClock, SystemDice
-from bot.engine.events import CodeChecked
 from bot.errors import SettingsError
 from bot.ports import Chat, Runner
 from bot.settings import Settings, installation_key
@@ -21,18 +20,9 @@ from bot.stores import sqlite
 from content.schema import Course
 from sandbox_runner.client import EmbeddedRunner, RunnerClient
 from sandbox_runner.errors import RunnerError, UnavailableError
-from sandbox_runner.protocol import Capabilities, Event, Job
+from sandbox_runner.protocol import Capabilities, Ending, Event, Finished, Job, Result
 
 LOG = logging.getLogger("tasree.hosting")
-
-
-class ChildChecker:
-    """Parses code in the limited child of `codecheck.py`."""
-
-    async def check(self, check: str, candidates: Sequence[str]) -> CodeChecked:
-        """Parse the candidates."""
-        verdict = await codecheck.check(candidates)
-        return CodeChecked(check, verdict.index, verdict.trouble)
 
 
 class NoRunner:
@@ -47,8 +37,7 @@ class NoRunner:
         """Refuse."""
         LOG.info("job %s is refused: there is no runner", job.id)
         await self.capabilities()
-        for never in ():
-            yield never
+        yield Finished(Result(job.id, job.kind, Ending.INFRA_ERROR))  # never reached: it makes this a generator
 
     async def cancel(self, job_id: str) -> None:
         """Nothing runs here."""
@@ -129,7 +118,7 @@ async def open_app(  # noqa: PLR0913 - what differs between the commands
             course=course,
             store=store,
             runner=runner,
-            checker=ChildChecker(),
+            checker=codecheck.LimitedChild(),
             clock=SystemClock(),
             dice=dice,
             chat=chat,

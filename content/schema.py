@@ -270,7 +270,7 @@ class Worked(Closed):
 class Explorer(Closed):
     """Something to play with without code; `kind` names the computation that the engine makes."""
 
-    kind: Literal["amdahl"]
+    kind: Literal["amdahl", "formats", "loss_scaling", "traffic", "break_even"]
     intro: Prose
 
 
