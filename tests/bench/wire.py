@@ -87,7 +87,8 @@ async def measure(folder: Path) -> dict[str, object]:
             await writer.drain()
             await reader.readexactly(answer_size)
 
-        jobs, echoes = [], []
+        jobs: list[float] = []
+        echoes: list[float] = []
         for _ in range(ROUNDS + 5):
             pair = [(run_job, jobs), (run_echo, echoes)]
             random.shuffle(pair)

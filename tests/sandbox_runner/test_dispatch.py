@@ -17,6 +17,7 @@ from sandbox_runner.protocol import (
     Device,
     Ending,
     Event,
+    Finished,
     Job,
     JobKind,
     Limits,
@@ -54,8 +55,8 @@ class Watching:
         return self.events[job_id][-1].result  # type: ignore[union-attr]
 
     def ending(self, job_id: str) -> Ending | None:
-        last = self.events.get(job_id, [None])[-1]  # type: ignore[list-item]
-        return last.result.ending if hasattr(last, "result") else None
+        events = self.events.get(job_id)
+        return events[-1].result.ending if events and isinstance(events[-1], Finished) else None
 
     def places(self, job_id: str) -> list[int]:
         return [event.position for event in self.events[job_id] if isinstance(event, Accepted)]
