@@ -19,10 +19,10 @@ from bot.engine.moment import Moment
 from bot.engine.quizzes import items
 from bot.engine.quizzes.grades import Grade, Verdict
 from bot.engine.reading import code_shown
-from bot.engine.replies import Block, Choice, Code, Heading, Paragraph, Spans, Strong, Text
+from bot.engine.replies import Block, Choice, Heading, Paragraph, Strong, Text
 from bot.engine.session import Place
 from bot.engine.wording import inline
-from content.schema import Item, Lesson
+from content.schema import Item, Lesson, NumberAnswer
 
 _MEANT = {
     **dict.fromkeys(map(fold, ("لا أعرف", "لا أدري", "ما أعرف", "ما بعرف", "مش عارف", "معرفش")), presses.DONT_KNOW),
@@ -125,11 +125,13 @@ def _answer_ways(moment: Moment, item: Item, ask: Ask) -> tuple[Block, ...]:
     """Give how to answer: options, the way to type, hint and "I don't know"."""
     words = moment.words
     listed, choices = items.ask(item, ask.options, ask.id, moment.session.tried)
-    how = (Paragraph(words.say(f"quiz.how_{item.kind}")),) if not choices else ()
+    how: Spans = () if choices else words.say(f"quiz.how_{item.kind}")
+    if isinstance(item, NumberAnswer) and item.unit:
+        how = (*how, Text(" "), *words.say("quiz.unit", unit=item.unit))
     more = moment.session.hinted < len(item.hints)
     hint = presses.answer(words.text("button.hint"), ask.id, presses.HINT) if more else None
     skip = presses.answer(words.text("button.dont_know"), ask.id, presses.DONT_KNOW)
-    return (*listed, *how, *buttons(*choices, hint, skip))
+    return (*listed, *((Paragraph(how),) if how else ()), *buttons(*choices, hint, skip))
 
 
 def _hinted(moment: Moment, at_hand: _Open) -> Turn:
@@ -155,10 +157,7 @@ def _graded(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
             close = CloseAsk(ask.id, answer[:_KEPT], 1.0 if alone else 0.5)
             blocks = (_strong(words.text("quiz.right")), *feedback, *paragraphs(item.explanation))
             return _closed(moment, at_hand, close, blocks, right=True)
-        case Verdict.NEAR:
-            ways = _answer_ways(moment, item, ask)
-            return moment.turn(*said(_strong(words.text("quiz.near")), *feedback, *ways))
-        case Verdict.WRONG:
+        case Verdict.NEAR | Verdict.WRONG:
             return _failed(moment, at_hand, answer[:_KEPT], grade)
         case Verdict.UNREAD:
             return asks.refused(moment, "ask.unknown")
@@ -168,7 +167,8 @@ def _graded(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
 
 def _failed(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
     item, ask = at_hand.item, at_hand.ask
-    head: tuple[Block, ...] = (_strong(moment.words.text("quiz.wrong")),)
+    key = "quiz.near" if grade.verdict is Verdict.NEAR else "quiz.wrong"
+    head: tuple[Block, ...] = (_strong(moment.words.text(key)),)
     head = (*head, *paragraphs(grade.feedback)) if grade.feedback else head
     left = len(ask.options) - len(moment.session.tried) - 1
     if ask.tries + 1 >= _FAILURES or (ask.options and left <= 1):
@@ -221,9 +221,7 @@ def _score(moment: Moment, lesson: Lesson) -> tuple[Block, ...]:
 
 
 def _solution(moment: Moment, item: Item) -> tuple[Block, ...]:
-    text, is_code = items.solution(item)
-    shown: Spans = (Code(text),) if is_code else inline(text)
-    return (Paragraph((*moment.words.say("quiz.solution"), Text(" "), *shown)), *paragraphs(item.explanation))
+    return (*items.solution(item, moment.words.say("quiz.solution")), *paragraphs(item.explanation))
 
 
 def _strong(text: str) -> Paragraph:

@@ -12,6 +12,7 @@ class Verdict(StrEnum):
 
     RIGHT = "right"
     NEAR = "near"
+    """a known miss, with words of its own; counts as a try"""
     WRONG = "wrong"
     UNREAD = "unread"
     """not an answer of this kind: costs nothing, another reading of the text is tried"""

@@ -5,7 +5,8 @@ from typing import assert_never
 
 from bot.engine.quizzes import numeric, predict, single
 from bot.engine.quizzes.grades import Grade
-from bot.engine.replies import Block, Choice
+from bot.engine.replies import Block, Choice, Code, CodeBlock, Number, Paragraph, Spans, Text
+from bot.engine.wording import inline
 from content.schema import Item, NumberAnswer, PredictOutput, SingleChoice
 
 
@@ -39,14 +40,17 @@ def grade(item: Item, answer: str) -> Grade:
             assert_never(never)
 
 
-def solution(item: Item) -> tuple[str, bool]:
-    """Give the right answer, and whether it is code rather than prose."""
+def solution(item: Item, lead: Spans) -> tuple[Block, ...]:
+    """Give the right answer behind its lead; output of several lines stands in a block of its own."""
     match item:
         case SingleChoice():
-            return single.solution(item), False
+            return (Paragraph((*lead, Text(" "), *inline(single.solution(item)))),)
+        case PredictOutput() if "\n" in item.answer:
+            return (Paragraph(lead), CodeBlock(item.answer, "text"))
         case PredictOutput():
-            return item.answer, True
+            return (Paragraph((*lead, Text(" "), Code(item.answer))),)
         case NumberAnswer():
-            return " ".join(part for part in (numeric.solution(item), item.unit) if part), True
+            unit = (Text(f" {item.unit}"),) if item.unit else ()
+            return (Paragraph((*lead, Text(" "), Number(numeric.solution(item)), *unit)),)
         case never:
             assert_never(never)
