@@ -19,7 +19,7 @@ from bot.engine.moment import Moment
 from bot.engine.quizzes import items
 from bot.engine.quizzes.grades import Grade, Verdict
 from bot.engine.reading import code_shown
-from bot.engine.replies import Block, Choice, Heading, Paragraph, Strong, Text
+from bot.engine.replies import Block, Choice, Heading, Paragraph, Spans, Strong, Text
 from bot.engine.session import Place
 from bot.engine.wording import inline
 from content.schema import Item, Lesson, NumberAnswer
