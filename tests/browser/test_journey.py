@@ -177,7 +177,7 @@ async def cancel_an_endless_loop(page: Page) -> None:
     stop = page.locator("article .choices button", has_text="إيقاف").last
     await stop.click(timeout=WAIT_MS)
     await expect(page.locator("article .steps .now")).to_have_count(0, timeout=WAIT_MS)
-    await expect(newest(page)).to_contain_text("أُوقف", timeout=WAIT_MS)
+    await expect(page.locator("article", has_text="أُوقف التشغيل").last).to_be_visible(timeout=WAIT_MS)
 
 
 @pytest.fixture

@@ -33,6 +33,10 @@ _MARKS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 _LATIN_RUN = re.compile(r"[-+~<>=(\[{@#/\w.%×*]*[A-Za-z0-9](?:[ -~×]*[A-Za-z0-9)\]}%×])?", re.ASCII)
 
 
+_CODE_LABEL = re.compile(r"(?=.*[A-Za-z])(?=.*[()\[\]_.=@])[!-~][ -~]*", re.ASCII)
+_ARABIC = re.compile("[\u0600-\u06ff]")
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """What a fragment needs beside the reply: the few words, and where pictures lie.
@@ -91,7 +95,7 @@ def _span(span: replies.Span) -> Markup:
         case replies.Text(text=text):
             return Markup("{}").format(text.translate(_MARKS))
         case replies.Code(text=text):
-            return Markup('<code dir="ltr">{}</code>').format(text.translate(_MARKS))
+            return _code(text.translate(_MARKS))
         case replies.Number(text=text):
             return Markup('<bdi dir="ltr" class="number">{}</bdi>').format(text.translate(_MARKS))
         case replies.Strong(text=text):
@@ -104,10 +108,19 @@ def _span(span: replies.Span) -> Markup:
     assert_never(span)
 
 
+def _code(text: str) -> Markup:
+    # What a learner wrote is quoted as code, and may be prose: Arabic letters stand badly in a mono face.
+    if _ARABIC.search(text):
+        return Markup('<bdi dir="auto" class="quoted">{}</bdi>').format(text)
+    return Markup('<code dir="ltr">{}</code>').format(text)
+
+
 @lru_cache(maxsize=4096)
 def label(text: str) -> Markup:
     """Give a plain label with its Latin and numeric runs isolated left to right."""
     text = text.translate(_MARKS)
+    if _CODE_LABEL.fullmatch(text):
+        return Markup('<code dir="ltr">{}</code>').format(text)
     parts: list[Markup] = []
     end = 0
     for found in _LATIN_RUN.finditer(text):
