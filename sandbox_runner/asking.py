@@ -153,8 +153,7 @@ class Harness:
         try:
             reply = await self.channel.ask(op, timeout=max(left, 0.0), **fields)
         except TimeoutError:
-            reached = Reached(_LIMITS[self._phase], self._limit(), "s")
-            raise Stopped(_TIMEOUTS.get(self._phase, Ending.TIMEOUT_RUN), reached=reached) from None
+            raise self.out_of_time() from None
         try:
             if set(reply.header) == {"fault"}:
                 raise _stopped(decode(_Told, reply.header["fault"]), op)
@@ -162,6 +161,11 @@ class Harness:
         except WireError as wrong:
             message = f"{op}: {wrong}"
             raise Tampered(message) from None
+
+    def out_of_time(self) -> Stopped:
+        """Give the ending of a phase whose limit was reached, or would be by the next step."""
+        reached = Reached(_LIMITS[self._phase], self._limit(), "s")
+        return Stopped(_TIMEOUTS.get(self._phase, Ending.TIMEOUT_RUN), reached=reached)
 
     def _limit(self) -> float:
         extra = self.limits.run_s if self._phase is Phase.COMPILE else 0.0

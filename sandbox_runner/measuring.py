@@ -105,7 +105,7 @@ class _Timing:
         """Call every variant for the first time, and compare what they return; on fresh inputs where they are made."""
         n = min(max(setup.n, 1), _MOST_SIZE)
         fresh = (self._seed(), n) if setup.makes else None
-        with self.harness.phase(Phase.COMPILE if "compile" in self.job.source else Phase.CHECK):
+        with self.harness.phase(Phase.COMPILE if self._compiles() else Phase.CHECK):
             self._judge(await self._results("first", fresh), strict=setup.makes)
         self.checked = "time_only"
         if not setup.makes:
@@ -188,7 +188,12 @@ class _Timing:
             compiled, turns = seen, turns + 1
 
     def _is_warm(self, spent: int, calls: int, per_call: float) -> bool:
-        """Tell whether a variant has had its time and calls; a slow one needs one call after its first."""
+        """Tell whether a variant has had its time and calls; a slow one needs one call after its first.
+
+        A first call that compiled says nothing about the next.
+        """
+        if self._compiles() and calls == 1:
+            return False
         if per_call * 2 * len(self.named) > self.harness.left_s() * 1e9:
             self._flag(Flag("short_warmup", {}))
             return True
@@ -233,6 +238,9 @@ class _Timing:
             fault=fault,
             reached=reached,
         )
+
+    def _compiles(self) -> bool:
+        return "compile" in self.job.source
 
     def _all(self) -> range:
         return range(len(self.named))

@@ -18,6 +18,8 @@ MOST_UNSEEN = 0.10
 QUIET_NS = 500_000
 MANY_BLOCKS = 16
 _LEAST_EMPTY = 8
+LONG_BLOCKS, LONGEST_NS = 4, 120_000_000
+_LONG_SHARE = 0.4
 _FLAGRANT_SHARE, _FLAGRANT_NS = 0.5, 100_000_000
 
 
@@ -40,6 +42,7 @@ class OuterClock:
 
     empty: list[tuple[int, int]] = field(default_factory=list)
     blocks: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    longer: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def handshake_ns(self) -> float:
         """Give what 99 of 100 empty blocks cost at most."""
@@ -55,8 +58,30 @@ class OuterClock:
 
     def doubt(self) -> Doubt | None:
         """Name the first variant whose claims cannot be; None when none is."""
-        found = (self._doubt(variant, pairs) for variant, pairs in self.blocks.items())
+        found = [self._doubt(variant, pairs) for variant, pairs in self.blocks.items()]
+        found += [self._doubt_longer(variant, pairs) for variant, pairs in self.longer.items()]
         return next((doubt for doubt in found if doubt is not None), None)
+
+    def wants_longer(self) -> list[tuple[int, float]]:
+        """Name the variants whose blocks are short beside what a busy machine hides, and how much longer would do."""
+        if self.handshake_ns() <= QUIET_NS:
+            return []
+        found = []
+        for variant, pairs in self.blocks.items():
+            waits = quantile([waited - claim for claim, waited in pairs], 0.9)
+            shortest = min(waited for _, waited in pairs)
+            wanted = min(max(5 * waits, 20 * self.usual_ns()), LONGEST_NS)
+            if shortest < wanted:
+                found.append((variant, wanted / shortest))
+        return found
+
+    @staticmethod
+    def _doubt_longer(variant: int, pairs: list[tuple[int, int]]) -> Doubt | None:
+        """Doubt what hides much of every one of some blocks that are long beside the handshake."""
+        claimed, wall = (median(pair[i] for pair in pairs) for i in (0, 1))
+        hides = min((waited - claim) / waited for claim, waited in pairs) > _LONG_SHARE
+        over = any(claim > waited + SLACK_NS for claim, waited in pairs)
+        return Doubt(variant, claimed, wall, settled=True) if over or (hides and len(pairs) >= LONG_BLOCKS) else None
 
     def _doubt(self, variant: int, pairs: list[tuple[int, int]]) -> Doubt | None:
         claimed, wall = (median(pair[i] for pair in pairs) for i in (0, 1))

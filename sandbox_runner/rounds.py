@@ -13,7 +13,7 @@ from itertools import count
 from sandbox_runner import stats
 from sandbox_runner.asking import Done, Harness, Named, Rounded
 from sandbox_runner.channel import Tampered
-from sandbox_runner.outerclock import OuterClock
+from sandbox_runner.outerclock import LONG_BLOCKS, OuterClock
 from sandbox_runner.protocol import Budget, Flag, Phase, Progress, Ratio, Variant
 
 BUDGET_S = {Budget.QUICK: 0.3, Budget.DEFAULT: 1.0, Budget.THOROUGH: 5.0}
@@ -177,6 +177,8 @@ class Rounds:
                 self._tell(turn, spent)
             if (self.clock() - begin) / _NS > STRETCH_S:
                 break
+        if not all(self.samples.values()):
+            raise self.harness.out_of_time()
 
     async def _settle_doubts(self) -> None:
         """Where the outer clock doubts a variant, watch more of its blocks: a waiting machine will show itself."""
@@ -186,8 +188,14 @@ class Rounds:
             if (self.clock() - begin) / _NS + expected > _SETTLE_S or self.harness.left_s() < 2 * expected:
                 return
             await self._empty()
-            took, wall = await self._block(doubt.variant)
-            self.outer.blocks[doubt.variant].append((took, wall))
+            self.outer.blocks[doubt.variant].append(await self._block(doubt.variant))
+        for variant, times in self.outer.wants_longer():
+            # A busy machine hides too much of short blocks: some long ones, which count for no ratio.
+            for _ in range(LONG_BLOCKS):
+                if (self.clock() - begin) / _NS > _SETTLE_S or self.harness.left_s() < _SETTLE_S:
+                    return
+                block = await self._block(variant, math.ceil(self.sizes[variant] * times))
+                self.outer.longer.setdefault(variant, []).append(block)
 
     async def _sample(self, variant: int) -> tuple[float, int]:
         took, wall = await self._block(variant)
@@ -196,8 +204,9 @@ class Rounds:
         self.outer.blocks.setdefault(variant, []).append((took, wall))
         return each, wall
 
-    async def _block(self, variant: int) -> tuple[int, int]:
-        rounded, _, wall = await self.harness.ask(Rounded, "round", blocks=[[variant, self.sizes[variant]]])
+    async def _block(self, variant: int, size: int | None = None) -> tuple[int, int]:
+        size = self.sizes[variant] if size is None else size
+        rounded, _, wall = await self.harness.ask(Rounded, "round", blocks=[[variant, size]])
         return _one(rounded), wall
 
     async def _empty(self) -> None:
@@ -235,7 +244,8 @@ class Rounds:
             logs = stats.few_interval(a, b) if few else pair.interval()
             # Where machine code happens to lie is worth some nanoseconds a call, and is nobody's merit.
             least = math.log1p(_GRAIN_NS / max(min(*a, *b), _GRAIN_NS))
-            claim = stats.claim(logs, stats.noise(pair.nulls), max(n, 1), least)
+            noise = stats.noise(pair.nulls)
+            claim = stats.claim(logs if few else stats.judged(pair.logs, noise), noise, max(n, 1), least)
             ci = (math.exp(logs.low), math.exp(logs.high))
             names = named[pair.name].name, named[pair.against].name
             found.append(Ratio(*names, math.exp(logs.point), ci, claim, n or min(len(a), len(b)), few))

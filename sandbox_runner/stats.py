@@ -12,7 +12,8 @@ from statistics import median
 
 from sandbox_runner.protocol import Claim
 
-ALPHA = 0.01
+ALPHA, ALPHA_NOISY = 0.01, 0.001
+NOISY = 0.05
 LEAST_ROUNDS = 8
 LEAST_DIFFERENCE = math.log(1.02)
 MOST_SAME = math.log(1.04)
@@ -50,8 +51,10 @@ def order_rank(n: int, alpha: float = ALPHA) -> int:
     return rank
 
 
-def enclose(samples: Sequence[float]) -> Interval:
+def enclose(samples: Sequence[float], alpha: float = ALPHA) -> Interval:
     """Give the median of `samples` with its 99 % order-statistic interval; of fewer than 8, with their range.
+
+    Another `alpha` gives another interval: 0.001 needs 11 samples.
 
     Raises:
         ValueError: there are no samples.
@@ -60,7 +63,7 @@ def enclose(samples: Sequence[float]) -> Interval:
         message = "no samples"
         raise ValueError(message)
     ordered = sorted(samples)
-    rank = order_rank(len(ordered))
+    rank = order_rank(len(ordered), alpha)
     if not rank:
         return Interval(median(ordered), ordered[0], ordered[-1], few=True)
     return Interval(median(ordered), ordered[rank - 1], ordered[-rank])
@@ -87,6 +90,11 @@ def noise(nulls: Sequence[float]) -> float:
 def threshold(block_noise: float, n: int) -> float:
     """Give the smallest |ln ratio| that is called a difference: 2 %, or more where this run itself was noisy."""
     return max(LEAST_DIFFERENCE, 3 * block_noise / math.sqrt(n))
+
+
+def judged(samples: Sequence[float], block_noise: float) -> Interval:
+    """Give the interval that a claim is made from: the shown one, or a wider one (99.9 %) where the run was noisy."""
+    return enclose(samples, ALPHA if block_noise <= NOISY else ALPHA_NOISY)
 
 
 def claim(logs: Interval, block_noise: float, n: int, least: float = 0.0) -> Claim:

@@ -281,6 +281,24 @@ async def test_what_is_too_slow_for_eight_rounds_gets_a_range_and_is_said_to_be_
     assert ratio.ci99[0] <= ratio.point <= ratio.ci99[1]
 
 
+async def test_what_does_not_fit_into_the_limit_even_once_is_a_timeout_beside_what_was_measured() -> None:
+    source = "import time\n# %% a\nsum(range(1000))\n# %% b\ntime.sleep(0.6)\n"
+    seen = (await timed(source, limits=Limits(measure_s=0.5))).measured
+    assert seen.reached is not None
+    assert (seen.ending, seen.reached.name, seen.ratios) == (Ending.TIMEOUT_RUN, "measure_s", ())
+    assert [variant.name for variant in seen.variants] == ["a"]
+
+
+@pytest.mark.sandbox
+async def test_tensors_are_compared_and_their_other_precision_is_named() -> None:
+    torch = "import torch\ndef make(rng, n):\n    return {'x': torch.randn(n, 8), 'w': torch.randn(8, 8)}\n"
+    source = torch + "n = 64\n# %% single\nx @ w\n# %% half\n(x.bfloat16() @ w.bfloat16())\n"
+    seen = (await timed(source, limits=Limits(run_s=60))).measured
+    assert (seen.ending, seen.checked) == (Ending.OK, "fresh_inputs")
+    (flag,) = [flag for flag in seen.flags if flag.code == "dtypes_differ"]
+    assert flag.values == {"name": "half", "dtype": "bfloat16", "against": "float32"}
+
+
 HARNESS = "import sys\nharness = sys.modules['harness.timing']\n"
 
 

@@ -13,6 +13,7 @@ from sandbox_runner.stats import (
     claim,
     enclose,
     few_interval,
+    judged,
     log_ratio,
     noise,
     order_rank,
@@ -121,6 +122,15 @@ def test_noise_is_the_standard_deviation_of_one_block() -> None:
     nulls = [rng.gauss(0, 0.05) - rng.gauss(0, 0.05) for _ in range(4000)]
     assert noise(nulls) == pytest.approx(0.05, rel=0.1)
     assert noise([]) == 0.0
+
+
+def test_a_noisy_run_needs_more_rounds_for_the_same_claim() -> None:
+    logs = [0.1 + i / 1000 for i in range(9)]
+    assert claim(judged(logs, 0.01), 0.01, 9) is Claim.FASTER
+    assert claim(judged(logs, 0.1), 0.01, 9) is Claim.UNCLEAR
+    assert claim(judged([log + 0.2 for log in logs], 0.1), 0.01, 9) is Claim.FASTER
+    assert order_rank(10, 0.001) == 0
+    assert order_rank(11, 0.001) == 1
 
 
 def test_a_tail_of_interrupted_blocks_counts_as_noise() -> None:
