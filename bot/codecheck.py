@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.engine.events import CodeChecked, SyntaxTrouble
-from bot.engine.intake_types import SyntaxCode
+from bot.engine.intake.types import SyntaxCode
 
 _CHILD = Path(__file__).with_name("codecheck_child.py")
 _WALL_S = 10.0

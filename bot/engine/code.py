@@ -8,14 +8,15 @@ import difflib
 import re
 from typing import assert_never
 
-from bot.engine import exercises, intake, presses, runs
+from bot.engine import exercises, presses, runs
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
 from bot.engine.effects import CheckCode, Effect, Turn
 from bot.engine.events import CodeChecked, CodeSent, FileSent, SyntaxTrouble
 from bot.engine.expects import Expects
-from bot.engine.intake_types import Code, Intake, NotCode, Notice, Refused, Traceback, Values
+from bot.engine.intake import reading as intake
+from bot.engine.intake.types import Code, Intake, NotCode, Notice, Refused, Traceback, Values
 from bot.engine.moment import Moment
 from bot.engine.replies import Bullets, Choice, CodeBlock, Number, Paragraph, Spans, Text
 from bot.engine.replies import Code as CodeSpan
@@ -94,7 +95,8 @@ def _to_be_checked(moment: Moment, found: Code, *, measure: bool) -> Turn:
 
 
 def _run(moment: Moment, pending: PendingCode, source: str) -> Turn:
-    kind = JobKind.TIME if pending.measure or variants(source) >= _TWO_VARIANTS else JobKind.RUN
+    timed = pending.measure or variants(source) >= _TWO_VARIANTS or intake.asks_to_time(source)
+    kind = JobKind.TIME if timed else JobKind.RUN
     asked = runs.Asked(source, kind, exercises.purpose(moment), pending.filename)
     retry = Choice("", encode(Op.ACCEPT, pending.check, "yes"))
     turn = runs.started(moment, asked, retry)

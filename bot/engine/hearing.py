@@ -4,14 +4,15 @@ Law: readings are tried from the surest to the vaguest, and the last one still s
 done. What a learner wrote is shown back, if at all, as code and cut.
 """
 
-from bot.engine import code, commands, explorer, intake, nearest, obeying, practice, presses, reading
+from bot.engine import code, commands, explorer, nearest, obeying, practice, presses, reading
 from bot.engine.bubbles import buttons, said
 from bot.engine.commands import Command
 from bot.engine.course_map import Part
 from bot.engine.effects import Turn
 from bot.engine.events import TextSent
 from bot.engine.expects import Expects
-from bot.engine.intake_types import Code, NotCode
+from bot.engine.intake import reading as intake
+from bot.engine.intake.types import Code, NotCode
 from bot.engine.letters import count, number, stripped
 from bot.engine.moment import Moment
 from bot.engine.replies import Block, Paragraph

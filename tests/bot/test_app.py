@@ -183,7 +183,7 @@ async def test_a_result_that_was_kept_but_not_told_is_told_without_running(cours
 async def test_a_check_killed_half_way_is_taken_up_again(course: Course, store: SqlStore) -> None:
     class Never(ParsingChecker):
         async def check(self, check: str, candidates: object) -> object:  # type: ignore[override]
-            await asyncio.Event().wait()
+            return await asyncio.Event().wait()
 
     app = App(
         course=course,

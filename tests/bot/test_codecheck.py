@@ -8,7 +8,7 @@ import pytest
 
 from bot import codecheck_child
 from bot.codecheck import LimitedChild, parse
-from bot.engine.intake_types import SyntaxCode
+from bot.engine.intake.types import SyntaxCode
 
 TROUBLES = [
     ("x = (1,\ny = 2", "never_closed", 1, 5),

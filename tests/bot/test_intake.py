@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bot.engine.events import Entity
-from bot.engine.intake import (
+from bot.engine.intake.reading import (
     Code,
     NotCode,
     NoticeKind,

@@ -9,7 +9,7 @@ import pytest
 
 from bot.codecheck import parse
 from bot.engine.events import Entity
-from bot.engine.intake import Code, Intake, Refused, Traceback, join_parts, read_file, read_text
+from bot.engine.intake.reading import Code, Intake, Refused, Traceback, join_parts, read_file, read_text
 
 CASES = json.loads((Path(__file__).parent / "cases" / "pastes.json").read_text("utf-8"))
 CURLY_APOSTROPHE = str.maketrans("’", "'")

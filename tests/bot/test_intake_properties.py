@@ -21,8 +21,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.engine.events import Entity
-from bot.engine.intake import Code, NotCode, Refused, Traceback, read_code, read_file, read_text
-from bot.engine.intake_lex import INVISIBLE, Lexer, Part
+from bot.engine.intake.lex import INVISIBLE, Lexer, Part
+from bot.engine.intake.reading import Code, NotCode, Refused, Traceback, read_code, read_file, read_text
 
 PROGRAMS = (
     """import numpy as np
@@ -89,7 +89,9 @@ def _outside_strings(source: str, change: Callable[[str], str]) -> str:
 
 
 def _signs(pairs: dict[str, str]) -> Callable[[str], str]:
-    return lambda source: _outside_strings(source, lambda code: code.translate(str.maketrans(pairs)))
+    return lambda source: _outside_strings(
+        source, lambda code: code.translate(str.maketrans(dict[str, str | int | None](pairs)))
+    )
 
 
 def _curly(source: str) -> str:
@@ -123,7 +125,11 @@ DAMAGES: dict[str, Callable[[str], str]] = {
     "Arabic commas": _signs({",": "،", ";": "؛"}),
     "Arabic digits": lambda source: _outside_strings(
         source,
-        lambda code: re.sub(r"(?<![\w.])[\d.]+", lambda m: m.group().translate(str.maketrans(ARABIC_DIGITS)), code),
+        lambda code: re.sub(
+            r"(?<![\w.])[\d.]+",
+            lambda m: m.group().translate(str.maketrans(dict[str, str | int | None](ARABIC_DIGITS))),
+            code,
+        ),
     ),
     "full-width forms": lambda source: _outside_strings(
         source, lambda code: "".join(chr(ord(c) + 0xFEE0) if c in "()[]{},:;=+*/<>%@" else c for c in code)
@@ -357,7 +363,7 @@ def _steps(work: Callable[[], object]) -> int:
     return count
 
 
-GROWING = {
+GROWING: dict[str, Callable[[int], str]] = {
     "an unclosed fence": lambda n: "```python\n" + "\n" * n + "print(1)",
     "ticks": lambda n: "`" * n,
     "lines of ticks": lambda n: "```\n" * n,

@@ -112,7 +112,12 @@ def test_progress_shows_the_place_in_the_queue_and_the_phases(talk: Conversation
         [
             ("بدء", "past", 0, 0),
             ("استيراد", "past", 0, 0),
-            ("تهيئة", "past", 0, 0), ("ترجمة", "now", 1, 3), ('فحص', 'ahead', 0, 0), ('إحماء', 'ahead', 0, 0), ('قياس', 'ahead', 0, 0), ("جمع النتائج", "ahead", 0, 0),
+            ("تهيئة", "past", 0, 0),
+            ("ترجمة", "now", 1, 3),
+            ("فحص", "ahead", 0, 0),
+            ("إحماء", "ahead", 0, 0),
+            ("قياس", "ahead", 0, 0),
+            ("جمع النتائج", "ahead", 0, 0),
         ]
     )
 

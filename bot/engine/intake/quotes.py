@@ -6,9 +6,9 @@ Law: the content of a string is never changed, and a quote is looked at a bounde
 import re
 from dataclasses import dataclass, field
 
-from bot.engine.intake_lex import DOUBLES, INVISIBLE, SINGLES
-from bot.engine.intake_tables import SIGNS
-from bot.engine.intake_types import RepairKind
+from bot.engine.intake.lex import DOUBLES, INVISIBLE, SINGLES
+from bot.engine.intake.tables import SIGNS
+from bot.engine.intake.types import RepairKind
 
 DOUBLE, SINGLE = frozenset(DOUBLES), frozenset(SINGLES)
 _AFTER = frozenset(",)]}:;+*/%<>=!.&|^#[-@\\")

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from bot.engine.intake_lex import Lexer
+from bot.engine.intake.lex import Lexer
 
 # a chat client may have turned `>>` into a guillemet and `...` into one sign
 _PRIMARY = re.compile(r"[ \t\u00a0]*(?:>>>|»>|>»|›››|&gt;&gt;&gt;)(?:[ \u00a0]|$|(?=[^>=]))")

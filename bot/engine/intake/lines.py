@@ -6,8 +6,8 @@ Law: a guess about one line, from the line alone; no expression here repeats a r
 import re
 from enum import StrEnum
 
-from bot.engine.intake_lex import DOUBLES, SINGLES, Lexer, masked, without_invisible
-from bot.engine.intake_tables import CYRILLIC_GREEK
+from bot.engine.intake.lex import DOUBLES, SINGLES, Lexer, masked, without_invisible
+from bot.engine.intake.tables import CYRILLIC_GREEK
 
 _ARABIC = re.compile(r"[\u0620-\u064a\u0671-\u06d3]")
 _LETTER = re.compile(r"[^\W\d_]")

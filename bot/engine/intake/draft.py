@@ -5,11 +5,11 @@ Law: every change is counted in a notice or shown as a repair.
 
 from dataclasses import dataclass, field
 
-from bot.engine.intake_bare import part
-from bot.engine.intake_clean import candidates, clean_marks, has_code, homoglyphs
-from bot.engine.intake_magics import explain
-from bot.engine.intake_prompts import first_prompt, without_prompts
-from bot.engine.intake_types import Code, Notice, NoticeKind, Reason, Refused, RepairKind
+from bot.engine.intake.bare import part
+from bot.engine.intake.clean import candidates, clean_marks, has_code, homoglyphs
+from bot.engine.intake.magics import explain
+from bot.engine.intake.prompts import first_prompt, without_prompts
+from bot.engine.intake.types import Code, Notice, NoticeKind, Reason, Refused, RepairKind
 
 DEFAULT_NAME = "code.py"
 

@@ -5,8 +5,8 @@ Law: what can be read in two ways is left for the learner, with the parser's err
 
 from dataclasses import dataclass
 
-from bot.engine.intake_lex import Lexer, Part
-from bot.engine.intake_types import RepairKind
+from bot.engine.intake.lex import Lexer, Part
+from bot.engine.intake.types import RepairKind
 
 _WIDTHS = (2, 4, 8)
 

@@ -6,9 +6,9 @@ Law: a line inside a string is never set aside; lines of code keep their numbers
 import re
 from dataclasses import dataclass, field
 
-from bot.engine.intake_lex import Lexer, without_invisible
-from bot.engine.intake_lines import Look, adjacent, arabic, computes, latin_start, look, mask
-from bot.engine.intake_types import Notice, NoticeKind
+from bot.engine.intake.lex import Lexer, without_invisible
+from bot.engine.intake.lines import Look, adjacent, arabic, computes, latin_start, look, mask
+from bot.engine.intake.types import Notice, NoticeKind
 
 _FRAME = re.compile(r"\s*File \"[^\"]*\", line \d+")
 _ERROR = re.compile(

@@ -3,8 +3,8 @@
 Law: a sign is here only when nothing else can have been meant outside strings and comments.
 """
 
-from bot.engine.intake_lex import INVISIBLE
-from bot.engine.intake_types import RepairKind
+from bot.engine.intake.lex import INVISIBLE
+from bot.engine.intake.types import RepairKind
 
 _SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000\u2800"
 _HYPHENS = "\u2010\u2011\u2012\u2013\u2212\ufe63\u2500\u02d7"

@@ -7,18 +7,18 @@ sent, the second what it may have been: the limited child says which one is Pyth
 from collections.abc import Sequence
 
 from bot.engine.events import Entity
-from bot.engine.intake_bare import asks_to_run, behind_command, part, set_tracebacks_aside
-from bot.engine.intake_bytes import Kind, Text, decode
-from bot.engine.intake_clean import clean_marks, has_code
-from bot.engine.intake_draft import DEFAULT_NAME, Draft, finish, session
-from bot.engine.intake_fences import Block, Tongue, fenced
-from bot.engine.intake_lex import INVISIBLE
-from bot.engine.intake_lines import Look, look
-from bot.engine.intake_magics import explain
-from bot.engine.intake_marked import entity_blocks, inline_code, newlines, with_signs
-from bot.engine.intake_notebooks import code_cells
-from bot.engine.intake_prompts import is_session, without_line_numbers, without_quote_marks
-from bot.engine.intake_types import (
+from bot.engine.intake.bare import asks_to_run, behind_command, part, set_tracebacks_aside
+from bot.engine.intake.bytes import Kind, Text, decode
+from bot.engine.intake.clean import clean_marks, has_code
+from bot.engine.intake.draft import DEFAULT_NAME, Draft, finish, session
+from bot.engine.intake.fences import Block, Tongue, fenced
+from bot.engine.intake.lex import INVISIBLE
+from bot.engine.intake.lines import Look, look
+from bot.engine.intake.magics import explain
+from bot.engine.intake.marked import entity_blocks, inline_code, newlines, with_signs
+from bot.engine.intake.notebooks import code_cells
+from bot.engine.intake.prompts import is_session, without_line_numbers, without_quote_marks
+from bot.engine.intake.types import (
     MAX_CHARACTERS,
     Candidate,
     Code,

@@ -7,8 +7,8 @@ import keyword
 import re
 import unicodedata
 
-from bot.engine.intake_lex import INVISIBLE
-from bot.engine.intake_quotes import (
+from bot.engine.intake.lex import INVISIBLE
+from bot.engine.intake.quotes import (
     DOUBLE,
     SINGLE,
     Carry,
@@ -18,8 +18,8 @@ from bot.engine.intake_quotes import (
     quoted_string,
     straight_string,
 )
-from bot.engine.intake_tables import CYRILLIC_GREEK, ENTITIES, ESCAPED, SIGNS
-from bot.engine.intake_types import RepairKind
+from bot.engine.intake.tables import CYRILLIC_GREEK, ENTITIES, ESCAPED, SIGNS
+from bot.engine.intake.types import RepairKind
 
 _PLAIN = re.compile(r"[^\W\d]\w*|[ \t]+|\d[\d_.]*", re.ASCII)
 _NEEDS_A_LOOK = re.compile(r"[\"'\\&#]")

@@ -5,8 +5,8 @@ Law: `%timeit`, `%%timeit` and `# %%` stay: the harness owns them. A line set as
 
 import re
 
-from bot.engine.intake_lex import Lexer
-from bot.engine.intake_types import Notice, NoticeKind
+from bot.engine.intake.lex import Lexer
+from bot.engine.intake.types import Notice, NoticeKind
 
 _TIMEIT = re.compile(r"%%?timeit\b")
 _TIME = re.compile(r"%time +(?=\S)")

@@ -6,11 +6,11 @@ Law: offsets are untrusted; whatever they are, a stretch of the text comes out.
 import re
 
 from bot.engine.events import Entity
-from bot.engine.intake_bare import asks_to_run, part
-from bot.engine.intake_fences import Block, Marked, Tongue, inline, located, tongue
-from bot.engine.intake_lex import INVISIBLE
-from bot.engine.intake_lines import Look, look
-from bot.engine.intake_prompts import is_session
+from bot.engine.intake.bare import asks_to_run, part
+from bot.engine.intake.fences import Block, Marked, Tongue, inline, located, tongue
+from bot.engine.intake.lex import INVISIBLE
+from bot.engine.intake.lines import Look, look
+from bot.engine.intake.prompts import is_session
 
 # half a character cannot be encoded, hence neither stored nor run
 _HALF = re.compile("[\ud800-\udfff]")

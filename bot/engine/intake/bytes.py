@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bot.engine.intake_lex import without_invisible
-from bot.engine.intake_types import MAX_FILE_BYTES, Notice, NoticeKind, Reason, Refused
+from bot.engine.intake.lex import without_invisible
+from bot.engine.intake.types import MAX_FILE_BYTES, Notice, NoticeKind, Reason, Refused
 
 _ARCHIVES = (
     b"PK\x03\x04",

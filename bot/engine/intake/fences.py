@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bot.engine.events import Entity
-from bot.engine.intake_lex import without_invisible
+from bot.engine.intake.lex import without_invisible
 
 _TICKS = re.compile(r"`{3,}")
 _TILDES = re.compile(r"\s*(~{3,})")

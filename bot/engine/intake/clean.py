@@ -6,11 +6,11 @@ Law: the first candidate has lost nothing but marks that Python cannot see; ever
 import re
 import unicodedata
 
-from bot.engine.intake_indent import repair_indent
-from bot.engine.intake_lex import INVISIBLE, QUIET, Lexer, Part, without_invisible
-from bot.engine.intake_repair import repair_signs
-from bot.engine.intake_tables import CYRILLIC_GREEK
-from bot.engine.intake_types import Candidate, Notice, NoticeKind, Repair, RepairKind
+from bot.engine.intake.indent import repair_indent
+from bot.engine.intake.lex import INVISIBLE, QUIET, Lexer, Part, without_invisible
+from bot.engine.intake.repair import repair_signs
+from bot.engine.intake.tables import CYRILLIC_GREEK
+from bot.engine.intake.types import Candidate, Notice, NoticeKind, Repair, RepairKind
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _MOST = 8

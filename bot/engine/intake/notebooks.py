@@ -6,7 +6,7 @@ Law: only code cells are read; outputs, prose and raw cells are not.
 import json
 from collections.abc import Mapping
 
-from bot.engine.intake_types import Reason, Refused
+from bot.engine.intake.types import Reason, Refused
 
 _PYTHON = ("python", "ipython", "xpython")
 
