@@ -122,7 +122,10 @@ class _Script:
         return tree
 
     def _join_threads(self) -> None:
-        """Wait for the threads that a plain Python would wait for at its end."""
+        """Wait for the threads that a plain Python would wait for at its end, idle pools told first to end theirs."""
+        for hook in reversed(getattr(threading, "_threading_atexits", ())):  # as `threading._shutdown` does
+            with contextlib.suppress(Exception):
+                hook()
         for thread in threading.enumerate():
             if thread is not threading.current_thread() and not thread.daemon:
                 thread.join()

@@ -44,6 +44,12 @@ async def test_a_syntax_error_names_its_line_and_runs_nothing(walls: "Walls") ->
     assert (result.fault.name, result.fault.line) == ("SyntaxError", 2)
 
 
+async def test_an_idle_pool_of_threads_holds_no_run_open(walls: "Walls") -> None:
+    source = "from concurrent.futures import ThreadPoolExecutor\nThreadPoolExecutor(2).submit(int, '5').result()"
+    result = await walls.run(source)
+    assert (result.ending, result.value) == (Ending.OK, "5")
+
+
 @pytest.mark.parametrize("source", ["", "# nothing", "\n\n  # indented\n"])
 async def test_a_source_without_a_statement_is_no_result(walls: "Walls", source: str) -> None:
     assert (await walls.run(source)).ending is Ending.NO_RESULT
