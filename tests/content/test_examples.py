@@ -62,6 +62,11 @@ import ast
 import numpy as np
 cells = {cells!r}
 shared = {{}}
+tight = {{"bfloat16": 2e-2, "float16": 3e-3, "float32": 1e-5}}  # as the runner compares
+def plain(value):
+    name = str(getattr(value, "dtype", "")).rpartition(".")[2]
+    value = value.detach().cpu().double() if hasattr(value, "detach") else value
+    return np.array(value, dtype=np.float64), tight.get(name, 1e-12)
 exec(cells[0], shared)
 def results():
     found = []
@@ -76,11 +81,11 @@ sizes = [None] + ([7, 1001] if "make" in shared else [])
 for n in sizes:
     if n is not None:
         shared.update(shared["make"](np.random.default_rng(n), n))
-    first, *others = [np.array(value, dtype=np.float64) for value in results()]
-    for other in others:
+    (first, allowed), *others = map(plain, results())
+    for other, its in others:
         assert other.shape == first.shape, (n, other.shape, first.shape)
         error = np.linalg.norm(other - first) / np.linalg.norm(first)
-        assert error <= 1e-12, (n, error)
+        assert error <= max(allowed, its), (n, error)
 print("same")
 """
 
