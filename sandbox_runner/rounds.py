@@ -1,7 +1,7 @@
 """Measures variants in paired rounds, ABBA or BAAB by coin, and sums up what was seen.
 
 Law: order, sizes and the end are decided here, outside; each block is asked for by itself, so that the parent's
-clock bounds each claim. Nothing measured is dropped. The algorithm is that of DECISIONS.md (measuring).
+clock bounds each claim. Nothing measured is dropped.
 """
 
 import math

@@ -23,6 +23,11 @@ def test_honest_blocks_on_a_quiet_machine_are_confirmed() -> None:
     assert clock(honest(20)).confirms()
 
 
+def test_one_interrupted_empty_block_among_thirty_does_not_prevent_confirmation() -> None:
+    assert clock(honest(20), [*EMPTY, (100, 9_000_000)]).confirms()
+    assert not clock([(claim * 85 // 100, wall) for claim, wall in honest(20)], [*EMPTY, (100, 9_000_000)]).confirms()
+
+
 def test_a_claim_longer_than_the_wait_is_doubted_at_once() -> None:
     doubt = clock([*honest(20), (5_000_000, 4_900_000)]).doubt()
     assert doubt is not None
@@ -69,7 +74,7 @@ def test_seconds_hidden_in_a_single_block_are_doubted_at_once() -> None:
 
 def test_too_few_or_too_dear_empty_blocks_confirm_nothing() -> None:
     assert not clock(honest(20), EMPTY[:5]).confirms()
-    assert not clock(honest(20, block=300_000), [*EMPTY, (100, 400_000)]).confirms()
+    assert not clock(honest(20, block=300_000), [*EMPTY, (100, 400_000), (100, 400_000)]).confirms()
     assert not OuterClock(empty=EMPTY).confirms()
 
 
