@@ -215,11 +215,59 @@ async def test_a_learner_reads_runs_answers_repairs_cancels_and_comes_back_after
     assert await page.locator("article").all_inner_texts() == before
 
     fresh = await visitor.open(served.address)
+    await expect(fresh.locator("article").last).to_have_text(re.compile(".+"), timeout=WAIT_MS)
     while await fresh.locator("#earlier").is_visible():
+        first = await fresh.locator("article").first.get_attribute("id") or ""
         await fresh.locator("#earlier").click()
-        await expect(fresh.locator("article").first).not_to_have_attribute("id", "", timeout=WAIT_MS)
+        await expect(fresh.locator("article").first).not_to_have_id(first, timeout=WAIT_MS)
     await expect(fresh.locator("article")).to_have_count(len(before), timeout=WAIT_MS)
     assert await fresh.locator("article").all_inner_texts() == before
     assert await fresh.locator(".mine").all_inner_texts() == mine
     await write(fresh, "أين كنت")
     assert (await newest(fresh).inner_text()) == before[-1]
+
+
+async def test_a_run_under_way_at_a_crash_comes_to_its_end(served: Served, visit: Callable[..., Any]) -> None:
+    page = await (await visit()).open(served.address)
+    await page.locator("#box-open").click()
+    await page.locator("#code").fill("import time\ntime.sleep(4)\nprint('still here')\n")
+    await _run_when_there_is_a_runner(page)
+    await expect(page.locator("article .steps .now")).to_be_visible(timeout=WAIT_MS)
+    replies = await page.locator("article").count()
+    await served.kill()
+    await served.start()
+    await expect(page.locator("#state")).to_have_attribute("data-state", "open", timeout=WAIT_MS)
+    await expect(page.locator("article .steps .now")).to_have_count(0, timeout=WAIT_MS)
+    await expect(page.locator("article pre").last).to_have_text("still here", timeout=WAIT_MS)
+    assert await page.locator("article").count() == replies
+
+
+async def _run_when_there_is_a_runner(page: Page) -> None:
+    changes = await page.locator("#log").evaluate(CHANGES)
+    await page.locator("#box-run").click()
+    await _changed(page, changes)
+    retry = newest(page).locator("button", has_text="إعادة المحاولة")
+    async with asyncio.timeout(WAIT_MS / 1000):
+        while await retry.count():
+            await press(page, "إعادة المحاولة")
+
+
+async def test_whatever_is_sent_gets_an_answer_and_the_place_is_kept(
+    served: Served, visit: Callable[..., Any], tmp_path: Path
+) -> None:
+    page = await (await visit()).open(served.address)
+    await press(page, "بدء الدرس")
+    place = await newest(page).inner_text()
+    files = {"large.py": b"x = 1\n" * 900_000, "empty.py": b"", "binary.py": bytes(range(256)) * 40}
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+        changes = await page.locator("#log").evaluate(CHANGES)
+        await page.locator("#file").set_input_files(tmp_path / name)
+        await _changed(page, changes)
+        await expect(newest(page)).to_contain_text(re.compile("[\u0621-\u064a]{3}"), timeout=WAIT_MS)
+        assert await newest(page).inner_text() != place
+    await write(page, "ا" * 100_000)
+    await expect(newest(page)).to_contain_text(re.compile("[\u0621-\u064a]{3}"), timeout=WAIT_MS)
+    await expect(page.locator("#state")).to_have_attribute("data-state", "open")
+    await press(page, "التالي")
+    await expect(newest(page).locator("h2").first).to_contain_text("2 من", timeout=WAIT_MS)
