@@ -33,6 +33,9 @@ _MARKS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 _LATIN_RUN = re.compile(r"[-+~<>=(\[{@#/\w.%×*]*[A-Za-z0-9](?:[ -~×]*[A-Za-z0-9)\]}%×])?", re.ASCII)
 
 
+_PERCENT = re.compile(r"[0-9][0-9.,]*(?:–[0-9.,]+)? ?%")
+"""What stands in a sentence as it stands in a `Number`: the sign behind its figure."""
+
 _CODE_LABEL = re.compile(r"(?=.*[A-Za-z])(?=.*[()\[\]_.=@])[!-~][ -~]*", re.ASCII)
 _ARABIC = re.compile("[\u0600-\u06ff]")
 
@@ -93,7 +96,7 @@ def _spans(spans: replies.Spans) -> Markup:
 def _span(span: replies.Span) -> Markup:
     match span:
         case replies.Text(text=text):
-            return Markup("{}").format(text.translate(_MARKS))
+            return _isolated(_PERCENT, text.translate(_MARKS))
         case replies.Code(text=text):
             return _code(text.translate(_MARKS))
         case replies.Number(text=text):
@@ -121,9 +124,13 @@ def label(text: str) -> Markup:
     text = text.translate(_MARKS)
     if _CODE_LABEL.fullmatch(text):
         return Markup('<code dir="ltr">{}</code>').format(text)
+    return _isolated(_LATIN_RUN, text)
+
+
+def _isolated(runs: re.Pattern[str], text: str) -> Markup:
     parts: list[Markup] = []
     end = 0
-    for found in _LATIN_RUN.finditer(text):
+    for found in runs.finditer(text):
         parts.append(Markup('{}<bdi dir="ltr">{}</bdi>').format(text[end : found.start()], found.group()))
         end = found.end()
     parts.append(Markup("{}").format(text[end:]))
