@@ -112,3 +112,14 @@ def test_the_locks_hold_what_the_extras_ask_for() -> None:
 def test_no_tracked_text_names_the_folder_it_was_written_in() -> None:
     for path in tracked("*.py", "*.toml", "*.md", "*.sh", "*.yaml", "*.yml", "*.json", "*.example", "Makefile"):
         assert f"{ROOT}/" not in path.read_text(), path
+
+
+def test_the_architecture_page_names_every_module_of_the_layers() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    drawn = page[page.index("across: ") :].split("```", maxsplit=1)[0]
+    for contract in contracts:
+        if contract["type"] == "layers":
+            for layer in contract["layers"]:
+                for module in layer.split(" | "):
+                    assert re.search(rf"\b{module}\b", drawn), module
