@@ -1,0 +1,10 @@
+import numpy as np
+
+print(float(np.float16(2048) + np.float16(1)))
+
+ones = np.ones(10_000, dtype=np.float16)
+total = np.float16(0)
+for v in ones:
+    total += v
+print(float(total))
+print(float(ones.sum(dtype=np.float32)))
