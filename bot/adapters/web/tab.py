@@ -126,15 +126,21 @@ class Tab:
                 assert_never(frame)
 
     async def _answer(self) -> None:
+        failed = False
         while (sent := await self._taken.get()) is not None:
+            if failed:
+                continue  # what came after it keeps its place: the page sends all of it again, in order
             try:
                 await self._talk.take(self.chat, parse.event(sent), f"web:{sent.id}")
-            except Exception:  # noqa: BLE001 - the page sends it again after it has reconnected; other tabs go on
-                _log.exception("an event was not taken")
-                await self._socket.close(code=1011)
-            else:
                 await self._flush()  # who reads the acknowledgement has the answer already
                 await self._send({"t": "ack", "id": sent.id})
+            except Exception:  # noqa: BLE001 - a fault of ours; the page reconnects and sends again, other tabs go on
+                failed = True
+                await self._fail("an event was not taken")
+
+    async def _fail(self, what: str) -> None:
+        _log.exception(what)
+        await self._socket.close(code=1011)
 
     async def _greet(self, since: int) -> None:
         async with self._sending:
@@ -153,7 +159,10 @@ class Tab:
         while True:
             await self._news.wait()
             self._news.clear()
-            await self._flush()
+            try:
+                await self._flush()
+            except Exception:  # noqa: BLE001 - as above: a tab that hears nothing more must not look alive
+                await self._fail("a change was not delivered")
 
     async def _flush(self) -> None:
         async with self._sending:

@@ -12,13 +12,17 @@ Answer = Callable[[Event], Sequence[tuple[str, Reply]]]
 
 
 class MemoryTalk:
-    """Has the shape of `Talk`; `taken` lists the events in order, `trouble` is raised by the next event."""
+    """Has the shape of `Talk`; `taken` lists the events in order.
+
+    `trouble` is raised by the next event, `blindness` by the next reading of the replies.
+    """
 
     def __init__(self, course: Course, answer: Answer, greeting: Sequence[Reply] = ()) -> None:
         self.course = course
         self.chat: Chat | None = None
         self.taken: list[tuple[str, Event]] = []
         self.trouble: Exception | None = None
+        self.blindness: Exception | None = None
         self._answer = answer
         self._greeting = greeting
         self._shown: dict[str, dict[int, Shown]] = {}
@@ -49,6 +53,9 @@ class MemoryTalk:
 
     async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
         """Give what changed after `change`."""
+        if self.blindness is not None:
+            blindness, self.blindness = self.blindness, None
+            raise blindness
         shown = self._shown.get(chat, {})
         return tuple(one for _, one in sorted(shown.items()) if one.change > change)
 

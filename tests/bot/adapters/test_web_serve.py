@@ -308,6 +308,36 @@ async def test_a_turn_that_fails_closes_the_socket_and_the_event_can_be_sent_aga
     assert texts(await hear_until(back, "ack")) == ["قلت: مرحبا"]
 
 
+async def test_what_follows_a_failed_event_waits_for_it(house: Open) -> None:
+    served = await house()
+    page = await served.page()
+    socket = await page.open()
+    await hear_until(socket, "replies")
+    served.talk.trouble = TimeoutError("the store is busy")
+    for i in range(5):
+        await send(socket, f"in-order-{i:03}", kind="text", text=str(i))
+    assert (await socket.receive()).type in {WSMsgType.CLOSE, WSMsgType.CLOSED}
+    back = await page.open()
+    for i in range(5):
+        await send(back, f"in-order-{i:03}", kind="text", text=str(i))
+        await hear_until(back, "ack")
+    assert [event for _, event in served.talk.taken] == [TextSent(str(i)) for i in range(5)]
+
+
+async def test_a_tab_that_could_not_be_told_is_closed_and_comes_back_whole(house: Open) -> None:
+    served = await house("أهلًا")
+    page = await served.page()
+    socket = await page.open()
+    await hear_until(socket, "replies")
+    chat = await served.only_chat()
+    served.talk.blindness = OSError("the disk is gone")
+    await served.talk.say(chat, "", said("1"), quietly=True)
+    await served.talk.say(chat, "", said("2"))
+    assert (await socket.receive()).type in {WSMsgType.CLOSE, WSMsgType.CLOSED}
+    assert socket.close_code == 1011
+    assert texts(await hear_until(await page.open(), "replies")) == ["أهلًا", "1", "2"]
+
+
 async def test_an_event_of_a_tab_that_closed_is_still_taken(house: Open) -> None:
     served = await house()
     page = await served.page()
