@@ -6,7 +6,9 @@ Law: nothing here decides what is good enough; what stands is what the probe fou
 from sandbox_runner.errors import SetupError
 from sandbox_runner.machine import read_machine
 from sandbox_runner.protocol import Capabilities, Device, Job, JobKind, Progress, Result, Wall
-from sandbox_runner.sandbox.bubblewrap import BubblewrapSettings, open_bubblewrap
+from sandbox_runner.sandbox.bubblewrap import open_bubblewrap
+from sandbox_runner.sandbox.gvisor import open_gvisor
+from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.sandbox.probing import probe
 from sandbox_runner.serving import Assembled
 from sandbox_runner.settings import Settings
@@ -22,8 +24,9 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
     if not settings.python:
         message = "TASREE_SANDBOX_PYTHON is not set: the path of the learners' interpreter (see `make setup`)"
         raise SetupError(message)
-    sandbox = await open_bubblewrap(BubblewrapSettings(settings.python))
-    found = sandbox.interpreter
+    ask = SandboxSettings(settings.python)
+    sandbox = await (open_gvisor(ask) if settings.sandbox == "runsc" else open_bubblewrap(ask))
+    found = sandbox.host.interpreter
     machine = read_machine(python=found.python, numpy=found.numpy, torch=found.torch)
     worker = SandboxWorker(sandbox, machine, walls=sandbox.walls)
 

@@ -40,13 +40,13 @@ class SandboxWorker:
         self, sandbox: Sandbox, machine: Machine, *, walls: tuple[str, ...] = (), grace_s: float = GRACE_S
     ) -> None:
         self._sandbox = sandbox
-        self._machine = machine
+        self.machine = machine
         self.walls = walls
         self._grace_s = grace_s
 
     async def run_job(self, job: Job, slot: int, emit: Emit) -> Result:
         """Run one job in `slot`. Cancelled as a task, it kills within a second and returns `cancelled`."""
-        blank = Result(job.id, job.kind, Ending.INFRA_ERROR, job.device, machine=self._machine, walls=self.walls)
+        blank = Result(job.id, job.kind, Ending.INFRA_ERROR, job.device, machine=self.machine, walls=self.walls)
         if job.kind not in {JobKind.RUN, JobKind.TIME}:
             return replace(blank, notes=(Note("kind_not_offered", {"kind": job.kind.value}),))
         filename = job.filename if _SAFE_NAME.fullmatch(job.filename) else "code.py"

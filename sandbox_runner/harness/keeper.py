@@ -7,15 +7,19 @@ A report is frames of the form described in `wire.py`, without a nonce.
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import select
 import signal
+import socket
 import struct
 import sys
 import time
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
+_CHANNEL = 3
+_ABOVE_FIXED = 16
 _CANARY_S = 0.5
 _KILL_S = 5.0
 _LENGTHS = struct.Struct(">II")
@@ -25,8 +29,8 @@ class Keeper:
     """One job's init. `settings` is what bubblewrap was told: descriptors, the learner's argv, caps of collecting."""
 
     def __init__(self, settings: dict) -> None:  # type: ignore[type-arg]
-        self._report = settings["report"]
-        self._channel = settings["channel"]
+        self._report = _line(settings["report"])
+        self._channel = _channel(_line(settings["channel"]))
         self._argv = settings["argv"]
         self._caps = settings["caps"]
         self._folder = settings["folder"]
@@ -186,6 +190,23 @@ class _no_return:  # noqa: N801 - reads as a word at its use
 
     def __exit__(self, *_: object) -> None:
         os._exit(0)
+
+
+def _line(end: "int | str") -> int:
+    """A descriptor as it is, or that of a connection to a socket, each of which answers once."""
+    if isinstance(end, int):
+        return end
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(end)
+        return fcntl.fcntl(line.fileno(), fcntl.F_DUPFD_CLOEXEC, _ABOVE_FIXED)
+
+
+def _channel(descriptor: int) -> int:
+    """Give the channel its number, which the learner's process is told."""
+    if descriptor != _CHANNEL:
+        os.dup2(descriptor, _CHANNEL)
+        os.close(descriptor)
+    return _CHANNEL
 
 
 def _shield() -> None:

@@ -30,7 +30,7 @@ def processes() -> str:
     seen = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     if len(seen) > 4 or max(seen) > 64:
         return f"{len(seen)} processes are in sight, up to number {max(seen)}"
-    for path in ("/proc/1/environ", "/proc/1/mem", "/proc/1/maps"):
+    for path in ("/proc/1/mem",) if FACTS["own_kernel"] else ("/proc/1/environ", "/proc/1/mem", "/proc/1/maps"):
         try:
             with open(path, "rb"):
                 return f"{path} opens"
@@ -102,10 +102,10 @@ def capabilities() -> str:
     """Hold or use a privilege."""
     with open("/proc/self/status", encoding="ascii") as status:
         said = {name: value.strip() for name, _, value in (line.partition(":") for line in status)}
-    held = [name for name in ("CapInh", "CapPrm", "CapEff", "CapAmb") if int(said[name], 16)]
+    held = [name for name in ("CapInh", "CapPrm", "CapEff", "CapAmb") if int(said.get(name, "0"), 16)]
     if held:
         return f"{held} are not empty"
-    if said.get("NoNewPrivs") != "1":
+    if said.get("NoNewPrivs", "1" if FACTS["own_kernel"] else "") != "1":
         return "new privileges may be gained"
     try:
         os.mknod("attempt-null", 0o600 | 0o020000, os.makedev(1, 3))
@@ -115,7 +115,9 @@ def capabilities() -> str:
 
 
 def seccomp() -> str:
-    """Make calls that are refused."""
+    """Make calls that are refused; under a kernel of the sandbox's own, reach the host's."""
+    if FACTS["own_kernel"]:
+        return "" if platform.release() != FACTS["kernel"] else "the host's kernel answers"
     ours = _NUMBERS.get(platform.machine(), {})
     calls: dict[str, Callable[[], int]] = {
         "ptrace": lambda: _libc.ptrace(0, 0, 0, 0),

@@ -6,7 +6,6 @@ back whatever happened. Serves every program that starts the keeper and says its
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import socket
@@ -14,38 +13,13 @@ from dataclasses import dataclass, field
 
 from sandbox_runner.errors import SetupError
 from sandbox_runner.sandbox.cgroup import Group
+from sandbox_runner.sandbox.lines import Lines
 from sandbox_runner.sandbox.port import Ended, Staged
 from sandbox_runner.sandbox.report import Report, read_report
 from sandbox_runner.sandbox.watchdog import Watchdog, programs
 
-_INFO_BYTES = 4096
 _GIVE_UP_S = 10.0
 _COMPILERS = {"cc1plus", "cc1", "c++", "g++", "gcc", "collect2", "as", "ld", "nvcc", "cicc", "ptxas"}
-
-
-CHANNEL, REPORT, INFO = 3, 4, 5
-"""The descriptors inside: the harness's wire, the keeper's report, and where the child's pid is said."""
-
-
-class Lines:
-    """Both ends of what joins a job with its runner; `inner` maps a number inside to the descriptor handed on."""
-
-    def __init__(self, more: dict[int, int]) -> None:
-        self.channel, channel = socket.socketpair()
-        self.report, report = socket.socketpair()
-        self.info, info = os.pipe()
-        self.inner = {CHANNEL: channel.detach(), REPORT: report.detach(), INFO: info, **more}
-
-    def close_inner(self) -> None:
-        """Close the ends that were handed on."""
-        for descriptor in self.inner.values():
-            os.close(descriptor)
-
-    def close_outer(self) -> None:
-        """Close our ends of a job that never came to be."""
-        self.channel.close()
-        self.report.close()
-        os.close(self.info)
 
 
 @dataclass(slots=True)
@@ -59,7 +33,7 @@ class _Ears:
 
 
 class Jailed:
-    """A job under bubblewrap."""
+    """A job behind walls, from its launcher's start until nothing of it is left."""
 
     def __init__(self, process: asyncio.subprocess.Process, lines: Lines, group: Group | None, job: Staged) -> None:
         self._process = process
@@ -100,19 +74,18 @@ class Jailed:
             raise
 
     async def _begin(self, order: bytes) -> None:
-        info = asyncio.create_task(_child_pid(self._lines.info))
         stdin = self._process.stdin
         if stdin is not None:
             with contextlib.suppress(ConnectionError):
                 stdin.write(order)
                 await stdin.drain()
             stdin.close()
+        self._pid = await self._lines.join(self._process)
         reader, self._ears.line = await asyncio.open_connection(sock=self._lines.report)
         limits = self._job.limits
         self._ears.task = asyncio.create_task(
             read_report(reader, self._ears.report, self._ears.ended, file_bytes=limits.file_bytes, files=limits.files)
         )
-        self._pid = await info
         if self._pid:
             with contextlib.suppress(OSError):
                 self._init = os.pidfd_open(self._pid)
@@ -182,16 +155,14 @@ class Jailed:
             self._init = -1
         if self._ears.line is not None:
             self._ears.line.close()
-        else:
-            self._lines.report.close()
-        self._lines.channel.close()
+        self._lines.close_outer()
 
     def _told(self, *, removed: bool) -> Ended:
         report, seen = self._ears.report, self._ears.report.seen
         counted = self._group.counters() if self._group else None
         broken = "" if report.done else (report.broken or "the keeper said nothing")
         if not report.started:
-            broken = f"the walls were not put up (bubblewrap ended with {self._process.returncode})"
+            broken = f"the walls were not put up (the launcher ended with {self._process.returncode})"
         if not removed:
             broken = broken or "something outlived its job in the control group"
         return Ended(
@@ -211,22 +182,3 @@ class Jailed:
             skipped_more=report.skipped_more,
             broken=broken,
         )
-
-
-async def _child_pid(info: int) -> int:
-    """Read what bubblewrap says of its child; 0 when it never came so far."""
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader()
-    transport, _ = await loop.connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(info, "rb", buffering=0)
-    )
-    try:
-        async with asyncio.timeout(_GIVE_UP_S):
-            said = await reader.read(_INFO_BYTES)
-            while not reader.at_eof() and len(said) < _INFO_BYTES:
-                said += await reader.read(_INFO_BYTES)
-        return int(json.loads(said)["child-pid"])
-    except (TimeoutError, ValueError, KeyError):
-        return 0
-    finally:
-        transport.close()

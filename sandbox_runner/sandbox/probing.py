@@ -8,10 +8,11 @@ import asyncio
 import contextlib
 import ctypes
 import json
+import platform
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sandbox_runner.protocol import Ending, Job, JobKind, Limits, Result, Wall
@@ -85,17 +86,22 @@ if os.fork() == 0:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the probe must know of the sandbox: variables allowed inside, why no control group, host paths to hide."""
+    """What the probe must know of the sandbox: variables allowed inside, why no control group, host paths to hide.
+
+    `own_kernel` says that system calls end in a kernel of the sandbox's own.
+    """
 
     variables: tuple[str, ...]
     no_cgroup: str = ""
     hidden: tuple[str, ...] = ()
+    own_kernel: bool = False
 
 
 async def probe(attempt: Try, setting: Setting) -> tuple[Wall, ...]:
     """Try every wall. A few seconds; never raises for a wall that is missing."""
     with _lures() as lures:
         facts = {**lures, "variables": list(setting.variables), "hidden": list(setting.hidden)}
+        facts |= {"own_kernel": setting.own_kernel, "kernel": platform.release()}
         source = Path(__file__).with_name("attempt.py").read_text(encoding="utf-8")
         source = source.replace('"@FACTS@"', repr(json.dumps(facts)))
         first, second = await asyncio.gather(_one(attempt, source, 0), _one(attempt, source, 1))
@@ -153,7 +159,7 @@ async def _leftovers(attempt: Try, slot: int) -> str:
 
 
 async def _forks(attempt: Try, slot: int) -> str:
-    return await _counted(attempt, slot, _FORKS, _LIMITS.processes)
+    return await _counted(attempt, slot, _FORKS, _LIMITS.processes, replace(_LIMITS, memory_bytes=1 << 30))
 
 
 async def _disk(attempt: Try, slot: int) -> str:
@@ -164,8 +170,8 @@ async def _inodes(attempt: Try, slot: int) -> str:
     return await _counted(attempt, slot, _INODES, _LIMITS.inodes + 20)
 
 
-async def _counted(attempt: Try, slot: int, source: str, most: int) -> str:
-    result = await _one(attempt, source, slot)
+async def _counted(attempt: Try, slot: int, source: str, most: int, limits: Limits = _LIMITS) -> str:
+    result = await _one(attempt, source, slot, limits)
     said = result.stdout.head.strip()
     if not said.isdigit():
         return f"not proven: {_why(result)}"

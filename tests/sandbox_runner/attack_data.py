@@ -47,12 +47,13 @@ def _evaluated(expression: str) -> str:
 async def _main() -> None:
     from sandbox_runner.codec import encode  # noqa: PLC0415 - only as a program
     from sandbox_runner.protocol import Job, JobKind, Limits, Machine, Progress  # noqa: PLC0415
-    from sandbox_runner.sandbox.bubblewrap import BubblewrapSettings, open_bubblewrap  # noqa: PLC0415
+    from sandbox_runner.sandbox.bubblewrap import open_bubblewrap  # noqa: PLC0415
+    from sandbox_runner.sandbox.host import SandboxSettings  # noqa: PLC0415
     from sandbox_runner.sandbox.probing import probe  # noqa: PLC0415
     from sandbox_runner.worker import SandboxWorker  # noqa: PLC0415
 
     order = json.loads(sys.stdin.read())
-    sandbox = await open_bubblewrap(BubblewrapSettings(sys.argv[1], folder=sys.argv[2]))
+    sandbox = await open_bubblewrap(SandboxSettings(sys.argv[1], folder=sys.argv[2]))
     worker = SandboxWorker(sandbox, Machine(), walls=sandbox.walls, grace_s=1.0)
 
     def silent(_: Progress) -> None:

@@ -10,7 +10,9 @@ import pytest
 
 from sandbox_runner.machine import read_machine
 from sandbox_runner.protocol import Job, JobKind, Limits, Progress, Result
-from sandbox_runner.sandbox.bubblewrap import Bubblewrap, BubblewrapSettings, open_bubblewrap
+from sandbox_runner.sandbox.bubblewrap import Bubblewrap, open_bubblewrap
+from sandbox_runner.sandbox.gvisor import Gvisor
+from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.worker import SandboxWorker
 
 SMALL = Limits(
@@ -30,7 +32,7 @@ OWN_UIDS = 700_000 + os.getpid() % 10_000 * 8
 class Walls:
     """A worker behind bubblewrap, and the host as a test may look at it."""
 
-    sandbox: Bubblewrap
+    sandbox: Bubblewrap | Gvisor
     worker: SandboxWorker
     small: Limits = SMALL
 
@@ -44,7 +46,7 @@ class Walls:
 
     def survivors(self) -> list[str]:
         """Name what is left of any job on the host: processes of the slots' uids, groups, mounts."""
-        return [*_processes(), *_groups(), *_mounts(str(self.sandbox.folder))]
+        return [*_processes(), *_groups(), *_mounts(str(self.sandbox.host.folder))]
 
 
 def _processes() -> Iterator[str]:
@@ -76,9 +78,9 @@ def _mounts(folder: str) -> Iterator[str]:
 def walls(learners_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walls]:
     """Give real walls, opened once."""
     folder = tmp_path_factory.mktemp(f"tasree-runner-{os.getpid()}")
-    settings = BubblewrapSettings(str(learners_python), base_uid=OWN_UIDS, folder=str(folder))
+    settings = SandboxSettings(str(learners_python), base_uid=OWN_UIDS, folder=str(folder))
     sandbox = asyncio.run(open_bubblewrap(settings))
-    found = sandbox.interpreter
+    found = sandbox.host.interpreter
     machine = read_machine(python=found.python, numpy=found.numpy, torch=found.torch)
     yield Walls(sandbox, SandboxWorker(sandbox, machine, walls=sandbox.walls, grace_s=1.0))
     asyncio.run(sandbox.close())

@@ -17,11 +17,12 @@ pytestmark = pytest.mark.sandbox
 RUNNER = """
 import asyncio, sys
 from sandbox_runner.protocol import Job, JobKind, Machine, Phase
-from sandbox_runner.sandbox.bubblewrap import BubblewrapSettings, open_bubblewrap
+from sandbox_runner.sandbox.bubblewrap import open_bubblewrap
+from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.worker import SandboxWorker
 
 async def main():
-    sandbox = await open_bubblewrap(BubblewrapSettings(sys.argv[1], base_uid=int(sys.argv[2]), folder=sys.argv[3]))
+    sandbox = await open_bubblewrap(SandboxSettings(sys.argv[1], base_uid=int(sys.argv[2]), folder=sys.argv[3]))
     source = "import os, time\\nos.fork()\\nos.setsid() if os.getpid() > 3 else 0\\ntime.sleep(99)"
     def hear(progress):
         if progress.phase is Phase.RUN: print("running", flush=True)

@@ -29,7 +29,7 @@ def _counts(walls: "Walls") -> dict[str, int]:
         "descriptors": len(list(Path("/proc/self/fd").iterdir())),
         "mounts": len(Path("/proc/self/mountinfo").read_text().splitlines()),
         "groups": sum(1 for _ in Path("/sys/fs/cgroup").rglob(f"tasree-{os.getpid()}-*")),
-        "files": sum(1 for _ in walls.sandbox.folder.rglob("*")),
+        "files": sum(1 for _ in walls.sandbox.host.folder.rglob("*")),
         "tasks": len(asyncio.all_tasks()),
     }
 

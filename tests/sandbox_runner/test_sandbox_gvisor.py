@@ -1,0 +1,63 @@
+"""The same attacks against gVisor, where its `runsc` is installed and the tests run as root."""
+
+import asyncio
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sandbox_runner.protocol import Device, Ending, Job, JobKind
+from sandbox_runner.sandbox.gvisor import open_gvisor
+from sandbox_runner.sandbox.host import SandboxSettings
+from sandbox_runner.sandbox.probing import probe
+from sandbox_runner.worker import SandboxWorker
+
+if TYPE_CHECKING:
+    from conftest import Walls
+
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.skipif(shutil.which("runsc") is None or os.geteuid() != 0, reason="sandbox: runsc and root are needed"),
+]
+_spec = importlib.util.spec_from_file_location("attack_data", Path(__file__).with_name("attack_data.py"))
+assert _spec is not None
+assert _spec.loader is not None
+attack_data = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(attack_data)
+
+
+@pytest.fixture(scope="module")
+def gvisor(walls: "Walls", learners_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Walls"]:
+    folder = tmp_path_factory.mktemp("runsc")
+    settings = SandboxSettings(str(learners_python), base_uid=800_000 + os.getpid() % 10_000 * 8, folder=str(folder))
+    sandbox = asyncio.run(open_gvisor(settings))
+    worker = SandboxWorker(sandbox, walls.worker.machine, walls=sandbox.walls, grace_s=1.0)
+    yield replace(walls, sandbox=sandbox, worker=worker)
+    asyncio.run(sandbox.close())
+
+
+@pytest.mark.parametrize("attack", attack_data.named_attacks("runsc.json"), ids=lambda attack: attack["id"])
+async def test_an_attack_on_gvisor_gets_its_ending_and_leaves_nothing(gvisor: "Walls", attack: dict[str, Any]) -> None:
+    limits = replace(gvisor.small, **attack.get("limits", {}))
+    result = await gvisor.run(attack_data.source_of(attack), limits, JobKind(attack.get("kind", "run")))
+    assert result.ending in attack.get("endings_runsc", attack["endings"]), (result.fault, result.notes, result.stderr)
+    assert gvisor.survivors() == []
+    after = await gvisor.run("print('next')")
+    assert (after.ending, after.stdout.head) == (Ending.OK, "next\n")
+
+
+async def test_every_wall_that_matters_stands_around_gvisor(gvisor: "Walls") -> None:
+    walls = await probe(lambda job, slot: gvisor.worker.run_job(job, slot, lambda _: None), gvisor.sandbox.setting)
+    assert [(wall.name, wall.detail) for wall in walls if wall.matters and not wall.stands] == []
+
+
+async def test_a_job_for_a_gpu_is_refused_by_gvisor(gvisor: "Walls") -> None:
+    job = Job("a", JobKind.RUN, "print(1)", "learner", device=Device.CUDA)
+    result = await gvisor.worker.run_job(job, 0, lambda _: None)
+    assert result.ending is Ending.INFRA_ERROR
+    assert [note.values for note in result.notes] == [{"detail": "runsc runs CPU jobs only"}]
