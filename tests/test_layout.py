@@ -1,6 +1,8 @@
 import ast
+import importlib.metadata
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -107,6 +109,20 @@ def test_the_locks_hold_what_the_extras_ask_for() -> None:
         for requirement in extras[name]:
             if not requirement.startswith("tasree["):
                 assert re.sub(r"\[.*\]", "", requirement).lower().replace("_", "-") in lock, name
+
+
+def test_every_package_that_ours_import_is_locked() -> None:
+    graph = grimp.build_graph(*PACKAGES, include_external_packages=True, cache_dir=None)
+    locked = {line.split("==")[0] for line in (ROOT / "requirements" / "app.lock").read_text().splitlines()[1:]}
+    owners = importlib.metadata.packages_distributions()
+    for module in graph.modules:
+        top = module.split(".")[0]
+        inside = all(
+            by.startswith("sandbox_runner.harness.") for by in graph.find_modules_that_directly_import(module)
+        )  # what the harness imports belongs to the learners' environment
+        if top not in PACKAGES and top not in sys.stdlib_module_names and not inside:
+            names = {re.sub(r"[-_.]+", "-", name).lower() for name in owners.get(top, [top])}
+            assert names & locked, f"{top} is imported by {graph.find_modules_that_directly_import(module)}"
 
 
 def test_no_tracked_text_names_the_folder_it_was_written_in() -> None:
