@@ -69,6 +69,11 @@ def show(content: bytes, *, cut_start: bool = False, cut_end: bool = False) -> s
     return _CONTROL.sub(_escape, text)
 
 
+def plain(text: str) -> str:
+    """Make a text of the learner's that is no output (a value, an error's last line) as harmless as output."""
+    return show(text.encode("utf-8", "backslashreplace"))
+
+
 def _escape(found: re.Match[str]) -> str:
     code = ord(found.group())
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - the width of an escape

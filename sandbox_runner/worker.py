@@ -17,8 +17,8 @@ from sandbox_runner.endings import Cause, Facts, Told, Verdict, judge, judge_mea
 from sandbox_runner.errors import SetupError
 from sandbox_runner.leftovers import hand_on
 from sandbox_runner.measuring import Measured
-from sandbox_runner.output import Kept, drain
-from sandbox_runner.protocol import Ending, Job, JobKind, Machine, Note, Phase, Progress, Result
+from sandbox_runner.output import Kept, drain, plain
+from sandbox_runner.protocol import Ending, Fault, Job, JobKind, Machine, Note, Phase, Progress, Result
 from sandbox_runner.sandbox.port import Confined, Ended, Sandbox, Staged
 
 GRACE_S = 2.0
@@ -296,13 +296,17 @@ class _Run:
             reached=verdict.reached,
             stdout=self.out.stream(),
             stderr=self.err.stream(),
-            value=self.told.value if self.told is not None and verdict.ending is Ending.OK else "",
-            fault=fault,
+            value=plain(self.told.value) if self.told is not None and verdict.ending is Ending.OK else "",
+            fault=_plain(fault),
             files=files,
             notes=verdict.notes + notes,
             phases_ms={name: round(value, 3) for name, value in self.phases_ms.items()},
         )
         return _with_figures(shown, measured, verdict) if measured is not None else shown
+
+
+def _plain(fault: Fault | None) -> Fault | None:
+    return None if fault is None else Fault(plain(fault.name), plain(fault.last_line), fault.line)
 
 
 def _with_figures(result: Result, measured: Measured, verdict: Verdict) -> Result:
@@ -311,7 +315,7 @@ def _with_figures(result: Result, measured: Measured, verdict: Verdict) -> Resul
         return result
     return replace(
         result,
-        fault=measured.fault or result.fault,
+        fault=_plain(measured.fault) or result.fault,
         variants=measured.variants,
         ratios=measured.ratios,
         checked=measured.checked,

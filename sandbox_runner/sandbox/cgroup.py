@@ -15,6 +15,7 @@ _V1_NEEDED = ("memory", "pids", "cpuacct")
 _V1_WELCOME = ("cpu",)
 _V2_NEEDED = ("memory", "pids", "cpu")
 _PERIOD_US = 100_000
+_LEAF = "tasree-runner"
 _REMOVE_TRIES = 200
 _REMOVE_PAUSE_S = 0.005
 
@@ -164,6 +165,8 @@ def _candidates(own: dict[str, str], mounts: dict[str, Path]) -> list[tuple[int,
         found.append((1, {name: _below(mounts[name], own[name]) for name in names}))
     if "" in mounts and "" in own:
         parent = _below(mounts[""], own[""])
+        if parent.name == _LEAF:  # a runner before us, or our own parent, has moved here
+            parent = parent.parent
         with contextlib.suppress(OSError):
             if set(_V2_NEEDED) <= set((parent / "cgroup.controllers").read_text().split()):
                 found.append((2, dict.fromkeys(_V2_NEEDED, parent)))
@@ -205,7 +208,7 @@ def _enable_v2(parent: Path) -> None:
     try:
         (parent / "cgroup.subtree_control").write_text(wanted)
     except OSError:
-        leaf = parent / "tasree-runner"
+        leaf = parent / _LEAF
         leaf.mkdir(exist_ok=True)
         (leaf / "cgroup.procs").write_text(str(os.getpid()))
         (parent / "cgroup.subtree_control").write_text(wanted)

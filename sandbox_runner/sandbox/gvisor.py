@@ -7,6 +7,7 @@ bubblewrap. Differences from bubblewrap are listed in `DIFFERENCES`.
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 from sandbox_runner.errors import SetupError
@@ -57,7 +58,7 @@ class Gvisor:
         host, limits, name = self.host, job.limits, self.host.next_name()
         memory, threads = limits.memory_bytes + _OWN_MEMORY, 2 * limits.processes + _OWN_THREADS
         group = host.group(name, memory_bytes=memory, processes=threads)
-        lines = Doors(host.folder / name, host.owner(job))
+        lines = Doors(host.folder / name, host.owner(job), partial(self._tidy, name))
         mountpoint = host.mountpoint(job)
         files = {"bundle/config.json": json.dumps(self._config(job, mountpoint, lines.folder)).encode("ascii")}
         files["bundle/rootfs/.keep"] = b""
@@ -74,6 +75,11 @@ class Gvisor:
     async def close(self) -> None:
         """Remove what is kept on the host."""
         await self.host.close()
+
+    def _tidy(self, name: str) -> None:
+        """Remove what runsc, when killed, leaves of its own record of a container."""
+        for path in self._state.glob(f"{name}_sandbox:*"):
+            path.unlink(missing_ok=True)
 
     def _config(self, job: Staged, mountpoint: Path, doors: Path) -> dict[str, object]:
         """The container as the OCI runtime specification describes one."""

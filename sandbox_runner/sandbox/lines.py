@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -77,11 +78,15 @@ class Pairs:
 
 
 class Doors:
-    """Unix sockets in a folder of the job's uid: each is answered once, then taken away, before the learner's code."""
+    """Unix sockets in a folder of the job's uid: each is answered once, then taken away, before the learner's code.
 
-    def __init__(self, folder: Path, owner: int) -> None:
+    `tidy` is called when the job is over.
+    """
+
+    def __init__(self, folder: Path, owner: int, tidy: Callable[[], None]) -> None:
         self.inner: dict[int, int] = {}
         self.folder = folder
+        self._tidy = tidy
         folder.mkdir(mode=0o700)
         self._channel, self._report = _listen(folder / "channel", owner), _listen(folder / "report", owner)
         os.chown(folder, owner, owner)
@@ -123,6 +128,7 @@ class Doors:
         self._shut()
         self.channel.close()
         self.report.close()
+        self._tidy()
 
 
 def _listen(path: Path, owner: int) -> socket.socket:

@@ -46,21 +46,21 @@ class Walls:
 
     def survivors(self) -> list[str]:
         """Name what is left of any job on the host: processes of the slots' uids, groups, mounts."""
-        return [*_processes(), *_groups(), *_mounts(str(self.sandbox.host.folder))]
+        return [*_processes(str(self.sandbox.host.folder)), *_groups(), *_mounts(str(self.sandbox.host.folder))]
 
 
-def _processes() -> Iterator[str]:
+def _processes(folder: str) -> Iterator[str]:
     uids = {str(OWN_UIDS + slot) for slot in range(8)}
-    for folder in Path("/proc").glob("[0-9]*"):
+    for entry in Path("/proc").glob("[0-9]*"):
         try:
-            status = (folder / "status").read_text()
-            command = (folder / "cmdline").read_bytes()
+            status = (entry / "status").read_text()
+            command = (entry / "cmdline").read_bytes()
         except OSError:
             continue
         uid = status.partition("\nUid:")[2].split()[0]
-        ours = f"tasree-runner-{os.getpid()}".encode() in command
+        ours = folder.encode() in command
         if (os.geteuid() == 0 and uid in uids) or ours:
-            yield f"process {folder.name} of uid {uid}"
+            yield f"process {entry.name} of uid {uid}"
 
 
 def _groups() -> Iterator[str]:

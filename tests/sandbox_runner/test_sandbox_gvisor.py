@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sandbox_runner.protocol import Device, Ending, Job, JobKind
+from sandbox_runner.protocol import Device, Ending, Job, JobKind, Phase, Progress
 from sandbox_runner.sandbox.gvisor import open_gvisor
 from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.sandbox.probing import probe
@@ -49,6 +49,22 @@ async def test_an_attack_on_gvisor_gets_its_ending_and_leaves_nothing(gvisor: "W
     assert gvisor.survivors() == []
     after = await gvisor.run("print('next')")
     assert (after.ending, after.stdout.head) == (Ending.OK, "next\n")
+
+
+async def test_a_job_cancelled_under_gvisor_leaves_no_process_and_no_record(gvisor: "Walls") -> None:
+    entered = asyncio.Event()
+
+    def hear(progress: Progress) -> None:
+        if progress.phase is Phase.RUN:
+            entered.set()
+
+    job = Job("a", JobKind.RUN, "while True: pass", "learner", limits=gvisor.small)
+    running = asyncio.create_task(gvisor.worker.run_job(job, 0, hear))
+    await entered.wait()
+    running.cancel()
+    assert (await running).ending is Ending.CANCELLED
+    assert gvisor.survivors() == []
+    assert list((gvisor.sandbox.host.folder / "runsc").iterdir()) == []
 
 
 async def test_every_wall_that_matters_stands_around_gvisor(gvisor: "Walls") -> None:

@@ -30,6 +30,19 @@ async def test_an_error_names_the_learners_own_line(walls: "Walls") -> None:
     assert "/harness/" not in result.stderr.head
 
 
+async def test_a_value_and_an_error_that_would_turn_the_text_around_are_shown_as_escapes(walls: "Walls") -> None:
+    shown = await walls.run("class C:\n    def __repr__(self): return 'a\\u202eb\\x1b[31mc'\nC()")
+    raised = await walls.run("raise ValueError('a\\u202eb')")
+    assert shown.value == "a\\u202ebc"
+    assert raised.fault is not None
+    assert raised.fault.last_line == "ValueError: a\\u202eb"
+
+
+async def test_the_learners_process_holds_no_descriptor_but_its_streams_and_the_channel(walls: "Walls") -> None:
+    result = await walls.run("import os\nprint(sorted(int(fd) for fd in os.listdir('/proc/self/fd'))[:-1])")
+    assert result.stdout.head == "[0, 1, 2, 3]\n"
+
+
 async def test_a_chain_of_errors_keeps_both(walls: "Walls") -> None:
     source = "try:\n    1/0\nexcept ZeroDivisionError as first:\n    raise ValueError('second') from first"
     result = await walls.run(source)
