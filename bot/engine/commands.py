@@ -109,8 +109,18 @@ def parse(text: str) -> Said | None:
         command = _TABLE.get(" ".join(words[:size]))
         rest = words[size:]
         if command and (not rest or (command in _TAKES_ARGUMENT and command is not Command.START)):
-            return Said(command, " ".join(rest))
+            figures = _as_written(text, " ".join(words[:size])) if command is Command.EXPLORE else ""
+            return Said(command, figures or " ".join(rest))
     return None
+
+
+def _as_written(text: str, command: str) -> str:
+    """Give what stands behind a command unfolded: folding would take the point and the sign off a number."""
+    parts = text.split()
+    while len(parts) > 1 and fold(parts[-1]) in _FILLERS:
+        parts = parts[:-1]
+    ends = (i for i in range(1, len(parts) + 1) if fold(" ".join(parts[:i])).endswith(command))
+    return " ".join(parts[next(ends, len(parts)) :])
 
 
 def nearest(text: str) -> Command | None:

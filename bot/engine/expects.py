@@ -9,11 +9,14 @@ EXERCISE = "exercise:"
 """Begins the expectation of code for an exercise; its id follows."""
 
 
+PLAY = "play:"
+"""Begins the expectation of a figure for an explorer; its lesson's slug follows."""
+
+
 class Expects(StrEnum):
     """What the next text would be."""
 
     NOTHING = ""
     ANSWER = "answer"
-    PERCENT = "percent"
     TIME = "time"
     RUN = "run"

@@ -4,16 +4,17 @@ Law: readings are tried from the surest to the vaguest, and the last one still s
 done. What a learner wrote is shown back, if at all, as code and cut.
 """
 
-from bot.engine import code, commands, explorer, nearest, obeying, practice, presses, reading
+from bot.engine import code, commands, nearest, obeying, practice, presses, reading
 from bot.engine.bubbles import buttons, said
 from bot.engine.commands import Command
 from bot.engine.course_map import Part
 from bot.engine.effects import Turn
 from bot.engine.events import TextSent
-from bot.engine.expects import Expects
+from bot.engine.expects import PLAY, Expects
+from bot.engine.explorers import playing
 from bot.engine.intake import reading as intake
 from bot.engine.intake.types import Code, NotCode
-from bot.engine.letters import count, number, stripped
+from bot.engine.letters import count, stripped
 from bot.engine.moment import Moment
 from bot.engine.replies import Block, Paragraph
 from bot.engine.replies import Code as CodeSpan
@@ -42,13 +43,13 @@ def heard(moment: Moment, event: TextSent) -> Turn:
 
 def _expected(moment: Moment, event: TextSent, *, is_code: bool) -> Turn | None:
     """Read the text as what the last reply asked for; None when it is not that."""
-    lesson = moment.here()
     match moment.session.expects:
         case Expects.ANSWER:
             fenced = "`" in event.text or "\n" in event.text.strip() or any(e.kind == "pre" for e in event.entities)
             return practice.typed(moment, event.text, only_right=is_code and fenced)
-        case Expects.PERCENT if lesson and number(event.text) is not None:
-            return explorer.shown(moment, lesson, event.text)
+        case waits if waits.startswith(PLAY):
+            lesson = moment.lesson(waits.removeprefix(PLAY))
+            return playing.typed(moment, lesson, event.text) if lesson else None
         case _:
             return None
 

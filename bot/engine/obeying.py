@@ -1,12 +1,13 @@
 """What each command does."""
 
-from bot.engine import cards, code, course_map, exercises, explorer, help, myths, practice, presses, reading, runs  # noqa: A004
+from bot.engine import cards, code, course_map, exercises, help, myths, practice, presses, reading, runs  # noqa: A004
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command, Said, ordinal
 from bot.engine.course_map import Part
 from bot.engine.effects import CancelRun, Turn
 from bot.engine.expects import Expects
+from bot.engine.explorers import playing
 from bot.engine.letters import fold
 from bot.engine.moment import Moment
 from bot.engine.purposes import Purpose, Why
@@ -125,7 +126,7 @@ def _in_lesson(moment: Moment, command: Said) -> Turn:
         case Command.EXPLORE:
             place = Place(lesson.slug, Part.EXPLORER)
             typed = command.argument
-            return explorer.shown(moment, lesson, typed) if typed else reading.opened(moment, place)
+            return playing.shown(moment, lesson, typed) if typed else reading.opened(moment, place)
         case _:
             return help.helped(moment)
 

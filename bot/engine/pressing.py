@@ -13,7 +13,6 @@ from bot.engine import (
     code,
     course_map,
     exercises,
-    explorer,
     myths,
     obeying,
     practice,
@@ -24,6 +23,7 @@ from bot.engine.buttons import Button, Op
 from bot.engine.commands import Command, Said
 from bot.engine.course_map import Part
 from bot.engine.effects import Turn
+from bot.engine.explorers import playing
 from bot.engine.moment import Moment
 from bot.engine.session import Place
 
@@ -101,6 +101,6 @@ def _of_a_lesson(moment: Moment, button: Button) -> Turn:
         case Op.MYTHS:
             return myths.begun(moment, lesson)
         case _ if button.option:
-            return explorer.shown(moment, lesson, button.option)
+            return playing.shown(moment, lesson, button.option)
         case _:
             return reading.opened(moment, Place(lesson.slug, Part.EXPLORER))

@@ -5,11 +5,12 @@ Law: showing a stop makes it the learner's place and counts it as visited; nothi
 
 from typing import assert_never
 
-from bot.engine import course_map, explorer, presses
+from bot.engine import course_map, presses
 from bot.engine.bubbles import buttons, numbered, paragraphs, said
 from bot.engine.course_map import Part
 from bot.engine.effects import Turn
 from bot.engine.expects import Expects
+from bot.engine.explorers import playing
 from bot.engine.moment import Moment
 from bot.engine.replies import Block, Bullets, Choice, CodeBlock, Heading, Link, Paragraph, Picture, Spans, Strong, Text
 from bot.engine.session import Place
@@ -33,7 +34,7 @@ def opened(moment: Moment, place: Place) -> Turn:
     moment = moment.changed(
         place=place,
         visited=visited if key in visited else (*visited, key),
-        expects=(Expects.PERCENT if place.part == Part.EXPLORER else Expects.NOTHING).value,
+        expects=playing.waiting(lesson) if place.part == Part.EXPLORER else Expects.NOTHING.value,
     )
     return moment.turn(*said(*_stop(moment, lesson, place), *_ways_on(moment, lesson, place)))
 
@@ -131,7 +132,7 @@ def _stop(moment: Moment, lesson: Lesson, place: Place) -> tuple[Block, ...]:
         case Part.WORKED:
             return (head, *_worked(moment, lesson))
         case Part.EXPLORER:
-            return (head, *paragraphs(lesson.explorer.intro), *explorer.invitation(moment))
+            return (head, *paragraphs(lesson.explorer.intro), *playing.invitation(moment, lesson))
         case Part.DOORS:
             return (head, Paragraph(words.say("doors.intro")))
         case Part.OUTLINE:
@@ -191,7 +192,7 @@ def _ways_on(moment: Moment, lesson: Lesson, place: Place) -> tuple[Block, ...]:
     following = Choice(words.text("button.next"), course_map.go(stops[at + 1])) if at + 1 < len(stops) else None
     before = Choice(words.text("button.back"), course_map.go(stops[at - 1])) if at else None
     own = presses.doors(moment, lesson) if place.part == Part.DOORS else ()
-    play = explorer.settings(moment, lesson) if place.part == Part.EXPLORER else ()
+    play = playing.settings(moment, lesson) if place.part == Part.EXPLORER else ()
     return buttons(
         *(presses.run_example(moment, lesson, example) for example in examples_at(lesson, place)),
         *own,

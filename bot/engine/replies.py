@@ -149,6 +149,27 @@ class Timings:
 
 
 @dataclass(frozen=True, slots=True)
+class BitsRow:
+    """A number in one format: its bits as texts of 0 and 1, and the value they stand for, already worded."""
+
+    name: str
+    sign: str
+    exponent: str
+    fraction: str
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """The bits of a number, a row a format; `fields` name sign, exponent and fraction, in this order."""
+
+    rows: tuple[BitsRow, ...]
+    fields: tuple[str, str, str]
+    alt: str
+    kind: Literal["bits"] = "bits"
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """A phase of a run under way: `done` of `total` where both are known; `state` is `past`, `now` or `ahead`."""
 
@@ -184,7 +205,7 @@ class Choices:
 
 
 Block = Annotated[
-    Heading | Paragraph | Bullets | CodeBlock | Picture | Attachment | Timings | Steps | Choices,
+    Heading | Paragraph | Bullets | CodeBlock | Picture | Attachment | Timings | Bits | Steps | Choices,
     Field(discriminator="kind"),
 ]
 

@@ -44,6 +44,15 @@ class PendingCode:
 
 
 @dataclass(frozen=True, slots=True)
+class Played:
+    """Where a learner left a lesson's explorer: its settings in its own order, and which one a typed number sets."""
+
+    lesson: str
+    values: tuple[float, ...]
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """Everything a turn remembers. `asked` is the ask that is open; `expects` says what a typed line would be.
 
@@ -64,6 +73,7 @@ class Session:
     expects: str = ""
     hinted: int = 0
     tried: tuple[str, ...] = ()
+    played: tuple[Played, ...] = ()
 
     def with_(self, **changes: object) -> "Session":
         """Give a copy with some fields changed."""

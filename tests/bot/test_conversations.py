@@ -13,7 +13,7 @@ import yaml
 from bot.engine.events import ButtonPressed, ChatOpened, CodeSent, Event, FileSent, RunProgressed, TextSent
 from bot.engine.replies import Choices, Reply, Spans, Step
 from bot.testing import CAPABLE, MACHINE, Conversation
-from content.schema import Course
+from content.schema import Course, Explorer
 from sandbox_runner.protocol import (
     Accepted,
     Claim,
@@ -57,6 +57,11 @@ def told(reply: Reply) -> str:
                 lines += [f"| {row.name} | {row.shown} | {row.first_call}".rstrip(" |") for row in block.rows]
                 lines += [f"| {row.name} / {row.against} | {row.shown} | {row.interval}" for row in block.ratios]
                 lines.append(f"| {spans(block.machine)}")
+            case "bits":
+                lines.append(f"<bits: {block.alt}>")
+                lines += [
+                    f"| {row.name} | {row.sign} {row.exponent} {row.fraction} | {row.shown}" for row in block.rows
+                ]
             case "steps":
                 lines.append(" ".join(step_told(step) for step in block.steps))
             case "choices":
@@ -171,11 +176,20 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Literal.add_representer(str, _text)
 
 
+def with_explorer(course: Course, kind: str | None) -> Course:
+    """Give the course with another explorer in each lesson, where a conversation names one."""
+    if kind is None:
+        return course
+    explorer = Explorer.model_validate({"kind": kind, "intro": "ما أثر ذلك؟"})
+    lessons = tuple(lesson.model_copy(update={"explorer": explorer}) for lesson in course.lessons)
+    return course.model_copy(update={"lessons": lessons})
+
+
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_conversation_goes_as_written(path: Path, course: Course) -> None:
     written = yaml.safe_load(path.read_text())
     steps = [{key: value for key, value in step.items() if key != "replies"} for step in written["steps"]]
-    script = Script(course, away=written.get("away", False))
+    script = Script(with_explorer(course, written.get("explorer")), away=written.get("away", False))
     played = [{**step, "replies": script.play(step)} for step in steps]
     if REGENERATE:
         text = yaml.dump(

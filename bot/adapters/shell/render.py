@@ -5,6 +5,7 @@ from typing import assert_never
 
 from bot.engine.replies import (
     Attachment,
+    Bits,
     Block,
     Bullets,
     Choices,
@@ -65,6 +66,8 @@ def _block(block: Block, number: int) -> str:
             return f"[{name}] {media}, {len(data) * 3 // 4} bytes"
         case Timings():
             return _timings(block)
+        case Bits():
+            return _bits(block)
         case Steps(steps):
             return "\n".join(
                 f"{_MARKS[step.state]} {step.label}{f' {step.done}/{step.total}' if step.total else ''}"
@@ -83,6 +86,12 @@ def _timings(block: Timings) -> str:
         for ratio in block.ratios
     ]
     return "\n".join([*lines, spans_text(block.machine)])
+
+
+def _bits(block: Bits) -> str:
+    width = max((len(row.name) for row in block.rows), default=0)
+    lines = [f"{row.name:<{width}}  {row.sign} {row.exponent} {row.fraction}  = {row.shown}" for row in block.rows]
+    return "\n".join([block.alt, *lines])
 
 
 def _span(span: Span) -> str:

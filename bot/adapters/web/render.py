@@ -13,7 +13,7 @@ from typing import assert_never
 
 from markupsafe import Markup
 
-from bot.adapters.web import files, timings
+from bot.adapters.web import bits, files, isolates, timings
 from bot.adapters.web.colour import coloured
 from bot.engine import replies
 from bot.ports import Shown
@@ -25,18 +25,6 @@ WORDS = frozenset(
 
 _COLUMNS = 4
 _URL = re.compile(r"(?:https?://|mailto:)[^\s\"'<>]+", re.IGNORECASE)
-_MARKS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
-"""Embeddings, overrides and isolates: in prose they could only turn our own sentences around."""
-
-# A run of Latin letters, digits and signs inside a plain label, from its first to its last meaningful character, so
-# that `(3, 4)` and `x.sum()` keep their order while a colon or full stop after them stays with the prose.
-_LATIN_RUN = re.compile(r"[-+~<>=(\[{@#/\w.%×*]*[A-Za-z0-9](?:[ -~×]*[A-Za-z0-9)\]}%×])?", re.ASCII)
-
-
-_PERCENT = re.compile(r"[0-9][0-9.,]*(?:–[0-9.,]+)? ?%")
-"""What stands in a sentence as it stands in a `Number`: the sign behind its figure."""
-
-_CODE_LABEL = re.compile(r"(?=.*[A-Za-z])(?=.*[()\[\]_.=@])[!-~][ -~]*", re.ASCII)
 _ARABIC = re.compile("[\u0600-\u06ff]")
 
 
@@ -81,6 +69,8 @@ def _block(block: replies.Block, look: Look) -> Markup:
             return files.attachment(block, look.words.get("web.download", ""))
         case replies.Timings():
             return timings.figure(block, look.words, _spans)
+        case replies.Bits():
+            return bits.figure(block)
         case replies.Steps(steps=steps):
             return Markup('<ol class="steps">{}</ol>').format(_joined(_step(step) for step in steps))
         case replies.Choices():
@@ -96,18 +86,18 @@ def _spans(spans: replies.Spans) -> Markup:
 def _span(span: replies.Span) -> Markup:
     match span:
         case replies.Text(text=text):
-            return _isolated(_PERCENT, text.translate(_MARKS))
+            return isolates.prose(text)
         case replies.Code(text=text):
-            return _code(text.translate(_MARKS))
+            return _code(isolates.unmarked(text))
         case replies.Number(text=text):
-            return Markup('<bdi dir="ltr" class="number">{}</bdi>').format(text.translate(_MARKS))
+            return Markup('<bdi dir="ltr" class="number">{}</bdi>').format(isolates.unmarked(text))
         case replies.Strong(text=text):
-            return Markup("<strong>{}</strong>").format(text.translate(_MARKS))
+            return Markup("<strong>{}</strong>").format(isolates.unmarked(text))
         case replies.Link(text=text, url=url):
             if _URL.fullmatch(url) is None:
                 return Markup("{}").format(text)
             link = Markup('<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>')
-            return link.format(url, label(text))
+            return link.format(url, isolates.label(text))
     assert_never(span)
 
 
@@ -118,27 +108,8 @@ def _code(text: str) -> Markup:
     return Markup('<code dir="ltr">{}</code>').format(text)
 
 
-@lru_cache(maxsize=4096)
-def label(text: str) -> Markup:
-    """Give a plain label with its Latin and numeric runs isolated left to right."""
-    text = text.translate(_MARKS)
-    if _CODE_LABEL.fullmatch(text):
-        return Markup('<code dir="ltr">{}</code>').format(text)
-    return _isolated(_LATIN_RUN, text)
-
-
-def _isolated(runs: re.Pattern[str], text: str) -> Markup:
-    parts: list[Markup] = []
-    end = 0
-    for found in runs.finditer(text):
-        parts.append(Markup('{}<bdi dir="ltr">{}</bdi>').format(text[end : found.start()], found.group()))
-        end = found.end()
-    parts.append(Markup("{}").format(text[end:]))
-    return _joined(parts)
-
-
 def _code_block(block: replies.CodeBlock, look: Look) -> Markup:
-    title = label(block.title) if block.title else Markup("{}").format(look.words.get("web.code", ""))
+    title = isolates.label(block.title) if block.title else Markup("{}").format(look.words.get("web.code", ""))
     return Markup(
         '<figure class="code" data-language="{}"><figcaption><span class="title">{}</span></figcaption>'
         '<pre dir="ltr" tabindex="0" role="region" aria-label="{}"><code>{}</code></pre></figure>'
@@ -174,14 +145,14 @@ def _step(step: replies.Step) -> Markup:
         ).format(done, step.total, step.total, done)
     current = Markup(' aria-current="step"') if step.state == "now" else Markup()
     return Markup('<li class="{}"{}><span class="label">{}</span>{}</li>').format(
-        step.state, current, label(step.label), count
+        step.state, current, isolates.label(step.label), count
     )
 
 
 def _choices(block: replies.Choices) -> Markup:
     columns = min(max(block.columns, 1), _COLUMNS)
     buttons = (
-        Markup('<button type="button" data-press="{}">{}</button>').format(choice.payload, label(choice.label))
+        Markup('<button type="button" data-press="{}">{}</button>').format(choice.payload, isolates.label(choice.label))
         for choice in block.choices
     )
     return Markup('<div class="choices columns-{}" role="group">{}</div>').format(columns, _joined(buttons))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.web import files, render
+from bot.adapters.web import files, isolates, render
 from bot.adapters.web.colour import coloured
 from bot.engine import replies
 from bot.engine.replies import Code, Link, Number, Reply, Strong, Text
@@ -117,6 +117,12 @@ BLOCK = st.one_of(
         HOSTILE,
     ),
     st.builds(
+        replies.Bits,
+        st.lists(st.builds(replies.BitsRow, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE), max_size=3).map(tuple),
+        st.tuples(HOSTILE, HOSTILE, HOSTILE),
+        HOSTILE,
+    ),
+    st.builds(
         replies.Steps,
         st.lists(
             st.builds(
@@ -182,18 +188,20 @@ def test_code_numbers_and_runs_of_latin_are_isolated_left_to_right() -> None:
         ("-1", ["-1"]),
         ("خطأ TypeError هنا", ["TypeError"]),
         ("زيادة 5 %", ["5 %"]),
+        ("المقياس 2¹⁶", ["2¹⁶"]),
+        ("2⁻²⁴", ["2⁻²⁴"]),
         ("لا أعرف", []),
     ],
 )
 def test_runs_of_latin_in_a_label_keep_their_order(text: str, runs: list[str]) -> None:
-    html = str(render.label(text))
+    html = str(isolates.label(text))
     assert re.findall(r'<bdi dir="ltr">([^<]*)</bdi>', html) == runs
     assert "".join(_read(html).text) == text
 
 
 def test_a_label_that_is_code_is_set_as_code() -> None:
-    assert str(render.label("np.vectorize(f)(x)")) == '<code dir="ltr">np.vectorize(f)(x)</code>'
-    assert str(render.label("50 %")) == '<bdi dir="ltr">50 %</bdi>'
+    assert str(isolates.label("np.vectorize(f)(x)")) == '<code dir="ltr">np.vectorize(f)(x)</code>'
+    assert str(isolates.label("50 %")) == '<bdi dir="ltr">50 %</bdi>'
 
 
 def test_what_a_learner_wrote_in_arabic_keeps_its_direction_when_it_is_quoted() -> None:
@@ -280,6 +288,18 @@ def test_bars_stay_inside_their_drawing_whatever_was_measured(rows: list[tuple[f
         assert 0 <= float(x) <= 1000
 
 
+def test_the_bits_of_a_number_are_a_table_from_left_to_right_with_its_fields_named() -> None:
+    row = replies.BitsRow("float16", "0", "01011", "1001100110", "≈ 0.099976")
+    html = _render(replies.Bits((row,), ("الإشارة", "الأس", "الكسر"), "بتات 0.1"))
+    assert '<table dir="ltr" role="table"><caption class="unseen" dir="rtl">بتات 0.1</caption>' in html
+    assert re.findall(r'<td class="bit-(\w+)" role="cell">(\d+)</td>', html) == [
+        ("sign", "0"),
+        ("exponent", "01011"),
+        ("fraction", "1001100110"),
+    ]
+    assert html.count("الأس") == 2
+
+
 def test_a_step_under_way_shows_how_far_it_is() -> None:
     html = _render(replies.Steps((replies.Step("القياس", "now", 12, 40), replies.Step("الجمع", "ahead"))))
     assert 'aria-current="step"' in html
@@ -293,6 +313,6 @@ def test_buttons_stand_in_one_to_four_columns(columns: int) -> None:
     assert 'data-press="1:fix:a:yes"' in html
 
 
-@pytest.mark.parametrize("make", [render.label, lambda text: coloured(text, "python")])
+@pytest.mark.parametrize("make", [isolates.label, lambda text: coloured(text, "python")])
 def test_plain_text_survives(make: Callable[[str], str]) -> None:
     assert "".join(_read(str(make("a < b && 'c' ≥ ٣"))).text) == "a < b && 'c' ≥ ٣"

@@ -1,0 +1,1 @@
+"""What can be played with without code: one pure module an explorer, reached through `playing.py`."""
