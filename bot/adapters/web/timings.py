@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from markupsafe import Markup
 
+from bot.adapters.web import isolates
 from bot.engine import replies
 
 _WIDTH = 1000.0
@@ -81,7 +82,7 @@ def _ratio(ratio: replies.RatioRow, words: Mapping[str, str]) -> Markup:
     interval = _EMPTY
     if ratio.interval:
         interval = Markup('<span class="interval">{} <bdi dir="ltr" class="number">{}</bdi></span>').format(
-            words.get("web.interval", ""), ratio.interval
+            isolates.prose(words.get("web.interval", "")), ratio.interval
         )
     return Markup(
         '<li class="claim-{}"><bdi dir="ltr" class="number">{}</bdi>'
