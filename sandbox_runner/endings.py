@@ -169,8 +169,8 @@ def _seen(facts: Facts) -> Verdict | None:
     ended = facts.ended
     if ended.canary_signal and not ended.oom_kills:
         return Verdict(Ending.KILLED_BY_OWN_SIGNAL, notes=(Note("signal", {"name": _name(ended.canary_signal)}),))
-    if ended.broken and facts.told is None:
-        return Verdict(Ending.INFRA_ERROR)
+    if facts.told is None and (ended.broken or facts.phase is Phase.START):
+        return Verdict(Ending.INFRA_ERROR)  # none of the learner's code has run
     number = _signal(ended)
     if number is None or ended.forced or facts.told is not None:
         return None

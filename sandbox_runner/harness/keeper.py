@@ -188,8 +188,11 @@ class _no_return:  # noqa: N801 - reads as a word at its use
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, *_: object) -> None:
-        os._exit(0)
+    def __exit__(self, kind: object, fault: object, _: object) -> None:
+        if kind is None:
+            os._exit(0)
+        os.write(2, f"keeper: {fault}\n".encode("utf-8", "backslashreplace"))
+        os._exit(127)
 
 
 def _line(end: "int | str") -> int:

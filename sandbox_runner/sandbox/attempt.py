@@ -74,7 +74,7 @@ def files() -> str:
             continue
         return f"{path} was written"
     for path in ("/etc/shadow", "/etc/machine-id", "/root", "/home", "/var", "/run", "/boot", *FACTS["hidden"]):
-        if os.path.lexists(path):
+        if os.path.lexists(path) and not any(bound.startswith(f"{path}/") for bound in FACTS["bound"]):
             return f"{path} is there"
     return ""
 

@@ -92,6 +92,8 @@ class Bubblewrap:
             if Path("/", target).exists():
                 argv += ["--symlink", target, path]
         for here, path in self.host.interpreter.binds:
+            for parent in reversed(Path(path).parents[:-1]):  # bubblewrap would shut them to all but root
+                argv += ["--perms", "0755", "--dir", str(parent)]
             argv += ["--ro-bind", here, path]
         argv += ["--proc", "/proc", "--dev", "/dev", "--dir", "/etc"]
         for name in policy.etc:

@@ -69,7 +69,8 @@ class Host:
     def setting(self, *, own_kernel: bool) -> Setting:
         """What a probe must know."""
         hidden = (str(_HARNESS), str(self.folder))
-        return Setting(tuple(self.policy.environment), self.no_cgroup, hidden, own_kernel)
+        bound = tuple(inside for _, inside in self.interpreter.binds)
+        return Setting(tuple(self.policy.environment), self.no_cgroup, hidden, own_kernel, bound)
 
     def next_name(self) -> str:
         """A name for a job's groups and files that no other job of this host has."""

@@ -22,7 +22,8 @@ Try = Callable[[Job, int], Awaitable[Result]]
 
 _LIMITS = Limits(run_s=8.0, memory_bytes=192 << 20, processes=48, disk_bytes=32 << 20, inodes=500)
 _NAMESPACES = (
-    "bubblewrap could not make namespaces. Debian: apt install bubblewrap; kernel.unprivileged_userns_clone=1. "
+    "Namespaces could not be made, or the learners' interpreter cannot be read by every user (chmod -R a+rX). "
+    "Debian: apt install bubblewrap; kernel.unprivileged_userns_clone=1. "
     "Ubuntu 24.04 restricts user namespaces: install an AppArmor profile that allows `userns` for bwrap (package "
     "apparmor-profiles: bwrap-userns-restrict) and for this interpreter, or start the runner as root. In a container: "
     "start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --cap-add SYS_ADMIN."
@@ -88,20 +89,22 @@ if os.fork() == 0:
 class Setting:
     """What the probe must know of the sandbox: variables allowed inside, why no control group, host paths to hide.
 
-    `own_kernel` says that system calls end in a kernel of the sandbox's own.
+    `own_kernel` says that system calls end in a kernel of the sandbox's own; `bound` are the interpreter's folders
+    inside.
     """
 
     variables: tuple[str, ...]
     no_cgroup: str = ""
     hidden: tuple[str, ...] = ()
     own_kernel: bool = False
+    bound: tuple[str, ...] = ()
 
 
 async def probe(attempt: Try, setting: Setting) -> tuple[Wall, ...]:
     """Try every wall. A few seconds; never raises for a wall that is missing."""
     with _lures() as lures:
         facts = {**lures, "variables": list(setting.variables), "hidden": list(setting.hidden)}
-        facts |= {"own_kernel": setting.own_kernel, "kernel": platform.release()}
+        facts |= {"own_kernel": setting.own_kernel, "kernel": platform.release(), "bound": list(setting.bound)}
         source = Path(__file__).with_name("attempt.py").read_text(encoding="utf-8")
         source = source.replace('"@FACTS@"', repr(json.dumps(facts)))
         first, second = await asyncio.gather(_one(attempt, source, 0), _one(attempt, source, 1))

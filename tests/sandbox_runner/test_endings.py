@@ -73,6 +73,8 @@ def _ended(status: int, **more: Any) -> Facts:  # noqa: ANN401 - Ended's own
         (replace(FACTS, cause=Cause.TIME, told=None, phase=Phase.COMPILE), Ending.TIMEOUT_COMPILE),
         (replace(FACTS, cause=Cause.TIME, told=None, phase=Phase.IMPORT), Ending.INFRA_ERROR),
         (replace(FACTS, cause=Cause.TIME, told=None, phase=Phase.START), Ending.INFRA_ERROR),
+        (replace(_ended(127 << 8), phase=Phase.START), Ending.INFRA_ERROR),
+        (replace(_ended(0), phase=Phase.START), Ending.INFRA_ERROR),
     ],
 )
 def test_an_ending_has_one_name(facts: Facts, ending: Ending) -> None:

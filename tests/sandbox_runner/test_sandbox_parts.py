@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_runner.errors import SetupError, WireError
+from sandbox_runner.sandbox import probing
 from sandbox_runner.sandbox.cgroup import Cgroups, NoCgroupError, find_cgroups
 from sandbox_runner.sandbox.policy import Seccomp, load_policy
 from sandbox_runner.sandbox.report import Report, read_report
@@ -24,6 +25,13 @@ def test_the_filter_compiles_to_whole_instructions() -> None:
 def test_a_call_that_does_not_exist_is_refused_by_name() -> None:
     with pytest.raises(SetupError, match="no_such_call"):
         compile_filter(Seccomp(("no_such_call",), (), (), (1,), ()))
+
+
+def test_a_setting_of_the_probe_names_how_to_mend_every_wall() -> None:
+    for name in (*probing.PROVEN_INSIDE, *probing.PROVEN_OUTSIDE, "uid_per_slot", "cgroup"):
+        wall = probing._wall(name, "it gave way")
+        assert (wall.stands, bool(wall.mend)) == (False, True)
+        assert wall.matters is (name not in {"uid_per_slot", "cgroup"})
 
 
 def test_a_policy_with_an_unknown_key_is_refused(tmp_path: Path) -> None:
