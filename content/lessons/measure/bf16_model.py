@@ -11,8 +11,12 @@ n = 4096 if gpu else 64
 
 torch.manual_seed(0)
 model = nn.Sequential(
-    nn.Linear(1024, 4096), nn.GELU(), nn.Linear(4096, 1024)
-).requires_grad_(False).to(device)  # fmt: skip
+    nn.Linear(1024, 4096),
+    nn.GELU(),
+    nn.Linear(4096, 1024),
+)
+model.requires_grad_(requires_grad=False)
+model.to(device)
 half = copy.deepcopy(model).to(torch.bfloat16)
 
 
