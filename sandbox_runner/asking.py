@@ -59,41 +59,78 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A source taken apart; remarks are codes with lines."""
+    """A source taken apart; remarks are codes with lines. `own`: the source reads the clock itself."""
 
     variants: tuple[Named, ...]
     remarks: tuple[tuple[str, int], ...]
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """The cores that the harness may run on."""
+
+    cores: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
-    """Whether the set-up defines `make(rng, n)`, and the `n` it gives."""
+    """Whether the set-up defines `make(rng, n)`, the `n` it gives, and the ns that its own timed regions took."""
 
     makes: bool
     n: int
+    own: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Inputs made anew: the coarsest floating-point type among them, or ""."""
+
+    coarsest: str = ""
+
+
+Items = tuple[tuple[str, str, tuple[int, ...], int], ...]
+"""Name, dtype, shape and bytes of each part of a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a variant returned: name, dtype, shape and bytes of each part; `ns` where its call was timed."""
+    """What a variant returned. `ns` and `compiled` frames are of a first call; `changed`: it changed its inputs."""
 
-    items: tuple[tuple[str, str, tuple[int, ...], int], ...]
+    items: Items
     ns: int = 0
+    compiled: int = 0
+    changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Warmed:
-    """The time that the calls of a warm-up took together, and how many frames torch has compiled so far."""
+class Widened:
+    """What a variant returned on inputs of the highest precision; None where it does not take them."""
+
+    items: Items | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Went:
+    """The time claimed for a block, ns, and how many frames torch has compiled so far."""
 
     ns: int
-    compiled: int
+    compiled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Rounded:
-    """The time claimed for each block, ns."""
+class Marked:
+    """What the last result of a block is, at once after it: a digest of each chunk of each part."""
 
-    ns: tuple[int, ...]
+    items: Items
+    marks: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Whether compiled code will fail rather than compile again."""
+
+    held: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +145,9 @@ class _Told:
     line: int | None = None
     code: str = ""
     status: int | None = None
+    errno: int = 0
+    network: bool = False
+    syntax: bool = False
 
 
 T = TypeVar("T")
@@ -172,6 +212,14 @@ class Harness:
         return float(getattr(self.limits, _LIMITS[self._phase])) + extra
 
 
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Where a variant is run: a harness, and the variant's number there."""
+
+    harness: Harness
+    number: int = 0
+
+
 def _stopped(told: _Told, op: str) -> Stopped:
     line = told.line if told.line is not None and told.line > 0 else None
     fault = Fault(told.name[:_LONGEST_NAME], told.last_line[:_LONGEST_LINE], line)
@@ -200,7 +248,7 @@ def believable(parsed: Parsed) -> None:
         Tampered: it is not.
     """
     names = [variant.name for variant in parsed.variants]
-    fits = 1 <= len(names) <= MOST_VARIANTS and len(set(names)) == len(names)
+    fits = (0 if parsed.own else 1) <= len(names) <= MOST_VARIANTS and len(set(names)) == len(names)
     if not fits or any(len(name) > _LONGEST_NAME or not name.isprintable() or not name for name in names):
         message = "parse: no variants that a harness finds"
         raise Tampered(message)

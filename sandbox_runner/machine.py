@@ -7,17 +7,19 @@ import os
 import platform
 from pathlib import Path
 
+from sandbox_runner.pinning import place_on
 from sandbox_runner.protocol import Machine
 
 
 def read_machine(*, python: str, numpy: str, torch: str, name: str = "") -> Machine:
-    """Describe this host; versions are those of the learners' environment."""
-    cores = len(os.sched_getaffinity(0))
+    """Describe this host; versions are those of the learners' environment, threads what a measured job has."""
+    usable = os.sched_getaffinity(0)
+    cores = len(usable)
     return Machine(
         name=name or platform.node(),
         cpu=_cpu(),
         cores=cores,
-        threads=cores,
+        threads=place_on(usable).threads,
         device="",
         python=python,
         numpy=numpy,

@@ -175,7 +175,11 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One variant's time. `n` counts blocks; `first_call_ns` (compile, caches) is kept apart."""
+    """One variant's time. `n` counts blocks; `first_call_ns` (compile, caches) is kept apart.
+
+    `compile_ns` is what compiling took of it, 0 where nothing was compiled. `precision` is the one that really ran and
+    `error` the relative error against float64 that shows it; empty and 0 where it could not be told.
+    """
 
     name: str
     median_ns: float
@@ -184,11 +188,17 @@ class Variant:
     n: int
     block: int
     first_call_ns: float
+    compile_ns: float = 0.0
+    precision: str = ""
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Time of `against` divided by time of `name`: more than 1 means that `name` is faster."""
+    """Time of `against` divided by time of `name`: more than 1 means that `name` is faster.
+
+    `break_even` is the number of calls after which compiling `name` has paid for itself; 0 where that is no question.
+    """
 
     name: str
     against: str
@@ -197,6 +207,7 @@ class Ratio:
     claim: Claim
     n: int
     few: bool = False
+    break_even: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Measures variants in paired rounds, ABBA or BAAB by coin, and sums up what was seen.
 
 Law: order, sizes and the end are decided here, outside; each block is asked for by itself, so that the parent's
-clock bounds each claim. Nothing measured is dropped.
+clock bounds each claim, and where inputs can be made each block has values of its own. Nothing measured is dropped.
 """
 
 import math
@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from sandbox_runner import stats
-from sandbox_runner.asking import Done, Harness, Named, Rounded
+from sandbox_runner.asking import Done, Harness, Held, Named, Seat, Stopped, Went
+from sandbox_runner.challenge import Challenges
 from sandbox_runner.channel import Tampered
+from sandbox_runner.checking import Checking
 from sandbox_runner.outerclock import LONG_BLOCKS, OuterClock
-from sandbox_runner.protocol import Budget, Flag, Phase, Progress, Ratio, Variant
+from sandbox_runner.protocol import Budget, Claim, Flag, Phase, Progress, Ratio, Variant
 
 BUDGET_S = {Budget.QUICK: 0.3, Budget.DEFAULT: 1.0, Budget.THOROUGH: 5.0}
 LEAST_BLOCK_NS, MOST_BLOCK_NS = 1_000_000, 5_000_000
@@ -22,6 +24,9 @@ STRETCH_S = 10.0
 MOST_ROUNDS, ENOUGH_ROUNDS, CHECK_EVERY = 300, 20, 8
 ENOUGH_WIDTH = 0.01
 _EMPTY_AT_START, _TRIALS = 20, 6
+_MAKING_TIMES = 2.5
+_JITTER = 8
+_MEMORY_TRIES, _MEMORY_TIMES, _MEMORY_NS = 5, 5.0, 300_000
 _SETTLE_S = 3.0
 _GRAIN_NS = 3.0
 _TELL_EVERY_NS = 100_000_000
@@ -45,19 +50,36 @@ class Pair:
 
 @dataclass(slots=True)
 class Rounds:
-    """One measuring: `sizes` are calls a block, `per_call` the expected ns a call, both by variant."""
+    """One measuring: `sizes` are calls a block, `per_call` the expected ns a call, both by variant.
 
-    harness: Harness
+    `challenges` make each block on values of its own; None where the set-up makes no inputs.
+    """
+
+    seats: tuple[Seat, ...]
     clock: Callable[[], int]
     rng: random.Random
     budget_s: float
     per_call: list[float]
+    challenges: Challenges | None = None
     sizes: list[int] = field(default_factory=list)
     outer: OuterClock = field(default_factory=OuterClock)
     samples: dict[int, list[float]] = field(default_factory=dict)
     pairs: list[Pair] = field(default_factory=list)
     flags: list[Flag] = field(default_factory=list)
+    memoised: tuple[int, float, float] | None = None
+    held: bool = False
     _told: int = 0
+    _timed: int = 0
+
+    @property
+    def harness(self) -> Harness:
+        """The harness whose phase is the measuring's own."""
+        return self.seats[0].harness
+
+    @property
+    def harnesses(self) -> list[Harness]:
+        """Every harness that takes part, once."""
+        return list({id(seat.harness): seat.harness for seat in self.seats}.values())
 
     async def run(self) -> None:
         """Measure until every pair is known well enough, or the time is over.
@@ -68,6 +90,7 @@ class Rounds:
         others = range(1, len(self.per_call)) or [0]
         self.pairs = [Pair(0, other) for other in others]
         self.samples = {variant: [] for variant in range(len(self.per_call))}
+        await self._hold()
         await self._calibrate()
         begin = self.clock()
         allowed = self._allowed()
@@ -75,14 +98,21 @@ class Rounds:
             await self._few(begin)
         else:
             await self._many(begin, allowed)
+        await self._look_for_memory()
         await self._settle_doubts()
+
+    async def _hold(self) -> None:
+        for harness in self.harnesses:
+            held, _, _ = await harness.ask(Held, "hold", still=True)
+            self.held = self.held or held.held
 
     async def _many(self, begin: int, allowed: float) -> None:
         for turn in count(1):
             for pair in self.pairs:
                 if pair.open:
                     await self._round(pair)
-            await self.harness.ask(Done, "calm")
+            for harness in self.harnesses:
+                await harness.ask(Done, "calm")
             elapsed = (self.clock() - begin) / _NS
             self._close(turn, elapsed, allowed)
             self._tell(turn, elapsed)
@@ -91,9 +121,10 @@ class Rounds:
 
     async def _calibrate(self) -> None:
         """Size the blocks so that each lasts long enough for its clock and for the handshake around it."""
-        await self.harness.ask(Done, "calm")
-        for _ in range(_EMPTY_AT_START):
-            await self._empty()
+        for harness in self.harnesses:
+            await harness.ask(Done, "calm")
+        for i in range(_EMPTY_AT_START):
+            await self._empty(i % len(self.seats))
         target = self.outer.block_target_ns(LEAST_BLOCK_NS, MOST_BLOCK_NS)
         self.sizes = [max(1, math.ceil(target / max(each, 1.0))) for each in self.per_call]
         for variant in range(len(self.per_call)):
@@ -115,7 +146,8 @@ class Rounds:
 
     def _round_s(self, pair: Pair) -> float:
         a, b = (self.sizes[v] * self.per_call[v] for v in (pair.against, pair.name))
-        return 2 * (a + b) / _NS
+        making = self.challenges.make_ns if self.challenges else 0.0
+        return 2 * (a + b + 2 * making) / _NS
 
     def _allowed(self) -> float | None:
         """Give the seconds to measure for; None where eight rounds take longer than the budget may stretch."""
@@ -134,7 +166,9 @@ class Rounds:
             n = len(pair.logs)
             looks = n >= ENOUGH_ROUNDS and (n - ENOUGH_ROUNDS) % CHECK_EVERY == 0
             enough = looks and pair.interval().half_width <= ENOUGH_WIDTH
-            over = elapsed >= allowed and turn >= stats.LEAST_ROUNDS
+            # Making inputs is no measuring, but the learner waits for it too.
+            spent = self._timed / _NS >= allowed or elapsed >= _MAKING_TIMES * allowed
+            over = spent and turn >= stats.LEAST_ROUNDS
             worn_out = elapsed >= max(STRETCH_S, allowed) or self.harness.left_s() < 2 * self._round_s(pair)
             if enough or over or worn_out or n >= MOST_ROUNDS:
                 pair.open = False
@@ -143,18 +177,28 @@ class Rounds:
         a, b = pair.against, pair.name
         order = (a, b, b, a) if self.rng.random() < 0.5 else (b, a, a, b)  # noqa: PLR2004 - a fair coin
         empty_before = self.rng.randrange(4)
+        seeds = self._seeds(alone=a == b)
         times: dict[int, list[float]] = {a: [], b: []}
         for i, variant in enumerate(order):
             if i == empty_before:
-                await self._empty()
-            took, _ = await self._sample(variant)
+                await self._empty(variant)
+            took, _ = await self._sample(variant, seeds[i])
             times[variant].append(took)
+            if self.challenges and (i % 2 or a == b):
+                await self.challenges.settle()
         if a == b:
             pair.logs += [math.log(took) for took in times[a]]
             pair.nulls += [math.log(times[a][0] / times[a][1]), math.log(times[a][2] / times[a][3])]
             return
         pair.logs.append(stats.log_ratio(times[a], times[b]))
         pair.nulls += [math.log(first / second) for first, second in times.values()]
+
+    def _seeds(self, *, alone: bool) -> list[int]:
+        """Give the seeds of a round's blocks: each of a pair meets each of two once, so nothing is met twice."""
+        if self.challenges is None:
+            return [0] * 4
+        first, second = self.challenges.seed(), self.challenges.seed()
+        return [first, first ^ 1, second, second ^ 1] if alone else [first, first, second, second]
 
     async def _few(self, begin: int) -> None:
         """Measure what takes too long for eight rounds: AB or BA, then its reverse, while the next block fits."""
@@ -166,15 +210,18 @@ class Rounds:
                 forward = self.rng.random() < 0.5  # noqa: PLR2004 - a fair coin
             if forward == bool(turn % 2):
                 order.reverse()
-            await self._empty()
+            await self._empty(order[0])
+            (seed, *_) = self._seeds(alone=False)
             for variant in order:
                 expected = self.sizes[variant] * self.per_call[variant] / _NS
                 spent = (self.clock() - begin) / _NS
                 seen = bool(self.samples[variant])
                 if expected * 1.2 > self.harness.left_s() or (seen and spent + expected > STRETCH_S):
                     continue
-                await self._sample(variant)
+                await self._sample(variant, seed)
                 self._tell(turn, spent)
+            if self.challenges:
+                await self.challenges.settle()
             if (self.clock() - begin) / _NS > STRETCH_S:
                 break
         if not all(self.samples.values()):
@@ -187,7 +234,7 @@ class Rounds:
             expected = self.sizes[doubt.variant] * self.per_call[doubt.variant] / _NS
             if (self.clock() - begin) / _NS + expected > _SETTLE_S or self.harness.left_s() < 2 * expected:
                 return
-            await self._empty()
+            await self._empty(doubt.variant)
             self.outer.blocks[doubt.variant].append(await self._block(doubt.variant))
         for variant, times in self.outer.wants_longer():
             # A busy machine hides too much of short blocks: some long ones, which count for no ratio.
@@ -197,21 +244,68 @@ class Rounds:
                 block = await self._block(variant, math.ceil(self.sizes[variant] * times))
                 self.outer.longer.setdefault(variant, []).append(block)
 
-    async def _sample(self, variant: int) -> tuple[float, int]:
-        took, wall = await self._block(variant)
-        each = took / self.sizes[variant]
+    async def _look_for_memory(self) -> None:
+        """Hold the first call on new values against the others: what remembers its answers is slow once only.
+
+        Of some tries the fastest counts, by the parent's clock, so that neither a busy machine nor cold caches accuse.
+        """
+        if self.challenges is None:
+            return
+        usual = self.outer.usual_ns()
+        for variant, means in self.samples.items():
+            if not means:
+                continue
+            bound = _MEMORY_TIMES * max(means) + _MEMORY_NS + 2 * usual
+            least = math.inf
+            for _ in range(_MEMORY_TRIES):
+                await self.challenges.prepare(variant, self.challenges.seed())
+                _, wall = await self._block(variant, 1)
+                least = min(least, wall - usual)
+                if least <= bound:
+                    break
+            else:
+                self.memoised = variant, least, min(means)
+                return
+
+    async def _sample(self, variant: int, seed: int) -> tuple[float, int]:
+        size = self.sizes[variant]
+        if self.challenges:
+            block_ns = size * self.per_call[variant]
+            # One more or less, so that nobody inside can count which call will be looked at.
+            size += self.rng.randrange(1 + max(size > 1, size // _JITTER))
+            await self.challenges.prepare(variant, seed, self.challenges.sets(block_ns, size))
+        took, wall = await self._block(variant, size)
+        if self.challenges:
+            await self.challenges.mark(variant)
+        each = took / size
         self.samples[variant].append(each)
         self.outer.blocks.setdefault(variant, []).append((took, wall))
         return each, wall
 
     async def _block(self, variant: int, size: int | None = None) -> tuple[int, int]:
         size = self.sizes[variant] if size is None else size
-        rounded, _, wall = await self.harness.ask(Rounded, "round", blocks=[[variant, size]])
-        return _one(rounded), wall
+        seat = self.seats[variant]
+        try:
+            went, _, wall = await seat.harness.ask(Went, "go", variant=seat.number, calls=size)
+        except Stopped as stopped:
+            if not self.held or stopped.fault is None or "recompil" not in stopped.fault.last_line:
+                raise
+            await self._let_compile()
+            went, _, wall = await seat.harness.ask(Went, "go", variant=seat.number, calls=size)
+        self._timed += wall
+        return _one(went), wall
 
-    async def _empty(self) -> None:
-        rounded, _, wall = await self.harness.ask(Rounded, "round", blocks=[[0, 0]])
-        self.outer.empty.append((_one(rounded), wall))
+    async def _let_compile(self) -> None:
+        """What compiles again on each new input cannot be held: let it, and say so."""
+        self.held = False
+        self.flags.append(Flag("recompiles"))
+        for harness in self.harnesses:
+            await harness.ask(Held, "hold", still=False)
+
+    async def _empty(self, variant: int) -> None:
+        seat = self.seats[variant]
+        went, _, wall = await seat.harness.ask(Went, "go", variant=seat.number, calls=0)
+        self.outer.empty.append((_one(went), wall))
 
     def _tell(self, done: int, elapsed: float) -> None:
         now = self.clock()
@@ -222,19 +316,33 @@ class Rounds:
         total = min(MOST_ROUNDS, max(stats.LEAST_ROUNDS, round(rate * self.budget_s * len(self.pairs)), done))
         self.harness.tell(Progress(Phase.MEASURE, done, total))
 
-    def variants(self, named: tuple[Named, ...], first_ns: list[float]) -> tuple[Variant, ...]:
+    def variants(self, named: tuple[Named, ...], checking: Checking) -> tuple[Variant, ...]:
         """Sum up each variant that has been measured at all."""
         found = []
         for i, variant in enumerate(named):
             if means := self.samples.get(i):
                 each = stats.enclose(means)
-                ci = (each.low, each.high)
-                found.append(Variant(variant.name, each.point, min(means), ci, len(means), self.sizes[i], first_ns[i]))
+                first = checking.first_ns[i]
+                found.append(
+                    Variant(
+                        name=variant.name,
+                        median_ns=each.point,
+                        min_ns=min(means),
+                        ci99_ns=(each.low, each.high),
+                        n=len(means),
+                        block=self.sizes[i],
+                        first_call_ns=first,
+                        compile_ns=max(first - each.point, 0.0) if checking.compiled[i] else 0.0,
+                        precision=checking.precisions.get(i, ""),
+                        error=checking.errors.get(i, 0.0),
+                    )
+                )
         return tuple(found)
 
-    def ratios(self, named: tuple[Named, ...]) -> tuple[Ratio, ...]:
+    def ratios(self, named: tuple[Named, ...], checking: Checking) -> tuple[Ratio, ...]:
         """Sum up each pair that has been measured at all, from paired rounds or, where they are few, from blocks."""
         found = []
+        times = {variant.name: variant for variant in self.variants(named, checking)}
         for pair in self.pairs:
             a, b = self.samples[pair.against], self.samples[pair.name]
             if pair.against == pair.name or not a or not b:
@@ -247,8 +355,9 @@ class Rounds:
             noise = stats.noise(pair.nulls)
             claim = stats.claim(logs if few else stats.judged(pair.logs, noise), noise, max(n, 1), least)
             ci = (math.exp(logs.low), math.exp(logs.high))
-            names = named[pair.name].name, named[pair.against].name
-            found.append(Ratio(*names, math.exp(logs.point), ci, claim, n or min(len(a), len(b)), few))
+            one, two = named[pair.name].name, named[pair.against].name
+            pays = _break_even(times[one], times[two]) if claim is Claim.FASTER else 0.0
+            found.append(Ratio(one, two, math.exp(logs.point), ci, claim, n or min(len(a), len(b)), few, pays))
         return tuple(found)
 
     def noise(self) -> float:
@@ -256,8 +365,14 @@ class Rounds:
         return stats.noise([null for pair in self.pairs for null in pair.nulls])
 
 
-def _one(rounded: Rounded) -> int:
-    if len(rounded.ns) != 1 or not 0 <= rounded.ns[0] < 1 << 62:
-        message = f"round: one time was expected, not {rounded.ns!r}"
+def _break_even(compiled: Variant, eager: Variant) -> float:
+    """Give the calls after which compiling has paid for itself; 0 where nothing was compiled or nothing is gained."""
+    gained = eager.median_ns - compiled.median_ns
+    return compiled.compile_ns / gained if compiled.compile_ns > 0 and gained > 0 else 0.0
+
+
+def _one(went: Went) -> int:
+    if not 0 <= went.ns < 1 << 62:
+        message = f"go: {went.ns!r} is no time"
         raise Tampered(message)
-    return max(rounded.ns[0], 1)
+    return max(went.ns, 1)

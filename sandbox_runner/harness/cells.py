@@ -4,7 +4,9 @@ Law: the learner's own line numbers and file name survive every step; what canno
 code and a line (`CellError`), never guessed at. Standard library only; nothing here runs the learner's code.
 
 Cells are written `# %% name`. The first cell is the set-up, each further one a variant. Without cells the last
-statement is timed and all before it is the set-up; `%timeit` and `%%timeit` lines mark what is timed instead.
+statement is timed and all before it is the set-up; `%timeit` and `%%timeit` lines mark what is timed instead, each
+with the names as they are at its place. A source that reads the clock itself runs whole, as it is; what stands between
+two of its readings is timed after.
 """
 
 import __future__
@@ -17,8 +19,8 @@ import types
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from . import magics
-from .functions import Variant, assigned, checked, compiled, refuse
+from . import magics, owntiming
+from .functions import CellError, Variant, assigned, checked, compiled, refuse
 
 MOST_VARIANTS = 8
 MOST_SHARED = 8
@@ -31,14 +33,32 @@ _FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.al
 
 @dataclass(frozen=True)
 class Plan:
-    """A source taken apart: imports that lead it, the rest of the set-up, the variants, and (code, line) remarks."""
+    """A source taken apart: imports that lead it, the rest of the set-up, the variants, and (code, line) remarks.
+
+    The set-up is in pieces; a piece's flag says that its own time is wanted. `places` gives for each variant the
+    number of pieces after which its names are taken, or is empty: after all. `own`: the source times itself.
+    """
 
     filename: str
     imports: types.CodeType
-    setup: types.CodeType
+    setup: tuple[tuple[types.CodeType, bool], ...]
     variants: tuple[Variant, ...]
     flags: int
     remarks: tuple[tuple[str, int], ...] = ()
+    places: tuple[int, ...] = ()
+    own: bool = False
+
+
+@dataclass
+class _Parts:
+    """Statements of the set-up, what is timed, and the counts of statements at which the set-up is cut."""
+
+    setup: list[ast.stmt]
+    variants: list[Variant]
+    cuts: list[int] = field(default_factory=list)
+    regions: tuple[tuple[int, int], ...] = ()
+    remarks: tuple[tuple[str, int], ...] = ()
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,15 +81,17 @@ def plan(source: str, filename: str) -> Plan:
     tree = found.tree
     cells = _cells(tree.body, found.text, [one.line for one in found.timed])
     if found.timed:
-        setup, variants = _with_magics(cells, found.timed)
+        parts = _with_magics(cells, found.timed)
     elif len(cells) > 1:
-        setup, variants = cells[0].body, [Variant(cell.name, cell.line, tuple(cell.body)) for cell in cells[1:]]
+        parts = _Parts(cells[0].body, [Variant(cell.name, cell.line, tuple(cell.body)) for cell in cells[1:]])
     else:
-        setup, variants = _last_statement(cells[0].body if cells else [], source)
-    return _checked(filename, setup, variants)
+        body = cells[0].body if cells else []
+        parts = _with_own_clock(body, source) or _last_statement(body, source)
+    return _checked(filename, parts)
 
 
-def _checked(filename: str, setup: list[ast.stmt], variants: list[Variant]) -> Plan:
+def _checked(filename: str, parts: _Parts) -> Plan:
+    variants = parts.variants
     if len(variants) > MOST_VARIANTS:
         refuse("cells_many", variants[MOST_VARIANTS].line, f"at most {MOST_VARIANTS} variants are timed")
     seen: set[str] = set()
@@ -77,21 +99,30 @@ def _checked(filename: str, setup: list[ast.stmt], variants: list[Variant]) -> P
         if variant.name in seen:
             refuse("cell_duplicate", variant.line, f"two variants are named {variant.name!r}")
         seen.add(variant.name)
-    remarks = [remark for variant in variants for remark in checked(variant)]
-    leading = _leading_imports(setup)
-    imports = compile(ast.Module(setup[:leading], []), filename, "exec", dont_inherit=True)
-    flags = imports.co_flags & _FUTURES
-    rest = compile(ast.Module(setup[leading:], []), filename, "exec", flags=flags, dont_inherit=True)
+    remarks = [*parts.remarks, *(remark for variant in variants for remark in checked(variant))]
     names = [assigned(variant.body) for variant in variants]
     shared = [
         tuple(name for name in mine if any(name in other for j, other in enumerate(names) if j != i))[:MOST_SHARED]
         for i, mine in enumerate(names)
     ]
     full = tuple(Variant(v.name, v.line, v.body, s) for v, s in zip(variants, shared, strict=True))
-    made = Plan(filename, imports, rest, full, flags, tuple(remarks))
+    leading = _leading_imports(parts.setup)
+    imports = compile(ast.Module(parts.setup[:leading], []), filename, "exec", dont_inherit=True)
+    flags = imports.co_flags & _FUTURES
+    edges = sorted({leading, len(parts.setup), *(c for c in parts.cuts if c > leading), *_ends(parts.regions, leading)})
+    pieces = tuple(
+        (compile(ast.Module(parts.setup[a:b], []), filename, "exec", flags=flags, dont_inherit=True),
+         (a, b) in parts.regions)
+        for a, b in pairwise(edges)
+    )  # fmt: skip
+    places = tuple(edges.index(max(cut, leading)) for cut in parts.cuts)
     for variant in full:
         compiled(variant, filename, flags, {})
-    return made
+    return Plan(filename, imports, pieces, full, flags, tuple(remarks), places, parts.own)
+
+
+def _ends(regions: tuple[tuple[int, int], ...], leading: int) -> list[int]:
+    return [end for region in regions for end in region if end > leading]
 
 
 def _cells(body: list[ast.stmt], text: str, timed: list[int]) -> list[_Cell]:
@@ -137,7 +168,7 @@ def _markers(text: str) -> list[tuple[int, str]]:
     return marks
 
 
-def _with_magics(cells: list[_Cell], timed: list[magics.Timed]) -> tuple[list[ast.stmt], list[Variant]]:
+def _with_magics(cells: list[_Cell], timed: list[magics.Timed]) -> _Parts:
     """Let `%timeit` lines be the variants: alone in a cell they bear its name, else their own text names them."""
     starts = [cell.line for cell in cells] + [1 << 60]
     setup = list(cells[0].body) if cells else []
@@ -150,18 +181,45 @@ def _with_magics(cells: list[_Cell], timed: list[magics.Timed]) -> tuple[list[as
             variants.append(Variant(cells[i].name, cells[i].line, tuple(cells[i].body)))
         for one in inside:
             setup += one.setup
-            name = cells[i].name if i else _title(one.text)
+            name = cells[i].name if i else _told_apart(_title(one.text), variants)
             variants.append(Variant(name, one.line, tuple(one.body)))
-    return setup, variants
+    setup.sort(key=_first_line)
+    lines = [1 << 60 if len(cells) > 1 else variant.line for variant in variants]
+    return _Parts(setup, variants, [sum(_first_line(s) <= line for s in setup) for line in lines])
 
 
-def _last_statement(body: list[ast.stmt], source: str) -> tuple[list[ast.stmt], list[Variant]]:
+def _with_own_clock(body: list[ast.stmt], source: str) -> _Parts | None:
+    """Let the source run as it is, and take for variants what stands between two readings of the clock."""
+    own = owntiming.find(body)
+    if own is None:
+        return None
+    variants: list[Variant] = []
+    kept = []
+    for first, end in own.regions[:MOST_VARIANTS]:
+        name = _told_apart(_title(ast.get_source_segment(source, body[first]) or ""), variants)
+        variant = Variant(name, body[first].lineno, tuple(body[first:end]))
+        try:
+            checked(variant)
+        except CellError:
+            continue
+        variants.append(variant)
+        kept.append((first, end))
+    return _Parts(body, variants, regions=tuple(kept), remarks=own.remarks, own=True)
+
+
+def _told_apart(name: str, variants: list[Variant]) -> str:
+    """Give a name that no variant has: the same text timed twice is two variants."""
+    taken = {variant.name for variant in variants}
+    return next(n for n in [name, *(f"{name} ({i})" for i in range(2, len(taken) + 3))] if n not in taken)
+
+
+def _last_statement(body: list[ast.stmt], source: str) -> _Parts:
     last = body[-1] if body else None
     if last is None or isinstance(last, _DEFINITIONS) or _is_docstring(last):
         line = last.lineno if last is not None else None
         refuse("nothing_to_time", line, "the source ends without anything to be timed")
     name = _title(ast.get_source_segment(source, last) or "")
-    return body[:-1], [Variant(name, last.lineno, (last,))]
+    return _Parts(body[:-1], [Variant(name, last.lineno, (last,))])
 
 
 def _title(text: str) -> str:

@@ -1,35 +1,27 @@
-"""Obeys the parent that times a learner's variants: sets up, warms, runs blocks, shows results, reports faults.
+"""Serves one timing job: takes the source apart, sets it up, and runs what the parent asks for, one thing at a time.
 
-Law: nothing is decided here. What runs, how often and in which order is asked from outside, and every figure said
+Law: nothing is decided here. Seeds, order, block sizes and the end come from outside, and every figure said
 here is a claim that the parent's own clock checks. Private references to clocks are taken at import, before any of
 the learner's code has run.
 """
 
-import contextlib
-import gc
 import linecache
-import os
 import random
 import sys
-import time
-import traceback
 import types
-from itertools import repeat
 from typing import Any
 
+from . import blocks
 from .cells import Plan, plan
+from .faults import tell
 from .functions import CellError, Variant, compiled, result_names
-from .outputs import piece
+from .outputs import marks, piece, pieces_of, widened
 from .wire import HungUpError, Line
 
 DEFAULT_SIZE = 1000
-_clock = time.perf_counter_ns
-_collect, _freeze, _disable = gc.collect, gc.freeze, gc.disable
+_MOST_SIZE = 1 << 40
+_SHOWN_ELEMENTS, _WATCHED_ELEMENTS = 1 << 19, 1 << 17
 _modules = sys.modules
-_open, _dup, _dup2, _close = os.open, os.dup, os.dup2, os.close
-_LONGEST_LINE = 500
-
-Function = types.FunctionType
 
 
 class _Fault(Exception):  # noqa: N818 - carries the learner's error to the line
@@ -40,19 +32,18 @@ class _Fault(Exception):  # noqa: N818 - carries the learner's error to the line
         self.said = said
 
 
+Answer = tuple[bytes, dict[str, object]]
+
+
 def serve(line: Line, source: str, filename: str) -> None:
     """Answer what is asked on `line` about `source` until the parent hangs up."""
     bench = _Bench(source, filename)
     asks: dict[str, Any] = {
-        "parse": bench.parse,
-        "imports": bench.imports,
-        "setup": bench.setup,
-        "fresh": bench.fresh,
-        "first": bench.first,
-        "result": bench.result,
-        "warm": bench.warm,
-        "calm": bench.calm,
-        "round": bench.round,
+        name: getattr(bench, name)
+        for name in (
+            *("pin", "parse", "imports", "setup", "fresh", "first", "result", "wide"),
+            *("prepare", "go", "mark", "reveal", "calm", "hold"),
+        )
     }
     while True:
         try:
@@ -67,21 +58,24 @@ def serve(line: Line, source: str, filename: str) -> None:
         line.answer(nonce, payload, **said)
 
 
-Answer = tuple[bytes, dict[str, object]]
-
-
 class _Bench:
     """One source, taken apart and set up in a `__main__` of its own."""
 
     def __init__(self, source: str, filename: str) -> None:
         self._source, self._filename = source, filename
         self._plan: Plan | None = None
-        self._functions: list[Function] = []
-        self._make: Function | None = None
+        self._sets: dict[int, list[tuple[blocks.Inputs, blocks.Function]]] = {}
+        self._kept: dict[int, object] = {}
+        self._sizes: set[int] = set()
+        self._make: blocks.Function | None = None
         self._main = types.ModuleType("__main__")
         self._names = self._main.__dict__
         self._names.update(__file__=filename, __builtins__=__builtins__)
-        self._sink = _open(os.devnull, os.O_WRONLY)
+        self._sink = blocks.open_sink()
+
+    def pin(self, threads: int, cores: list[int]) -> Answer:
+        """Fix threads and cores before anything that computes is imported; say which cores are had."""
+        return b"", {"cores": blocks.pin(threads, cores)}
 
     def parse(self) -> Answer:
         """Take the source apart: the variants' names, lines and the names of what they return, and remarks."""
@@ -97,7 +91,8 @@ class _Bench:
         except (RecursionError, MemoryError):
             raise _Fault({"name": "SyntaxError", "last_line": "SyntaxError: too deeply nested"}) from None
         variants = [{"name": v.name, "line": v.line, "result": list(result_names(v))} for v in self._plan.variants]
-        return b"", {"variants": variants, "remarks": [list(remark) for remark in self._plan.remarks]}
+        remarks = [list(remark) for remark in self._plan.remarks]
+        return b"", {"variants": variants, "remarks": remarks, "own": self._plan.own}
 
     def imports(self) -> Answer:
         """Run the imports that lead the set-up."""
@@ -106,72 +101,101 @@ class _Bench:
         return b"", {}
 
     def setup(self) -> Answer:
-        """Run the rest of the set-up and make the variants; say whether it defines `make`, and its `n`."""
-        self._run(self._planned.setup)
+        """Run the rest of the set-up and make the variants; say whether it defines `make`, its `n`, and own times."""
+        own: list[int] = []
+        places = self._planned.places
+        taken = [self._names] * len(self._planned.variants)
+        for done, (code, timed) in enumerate(self._planned.setup, 1):
+            self._take_names(taken, places, done - 1)
+            start = blocks.clock()
+            self._run(code)
+            own += [blocks.clock() - start] if timed else []
         make = self._names.get("make")
-        self._make = make if isinstance(make, Function) else None
+        self._make = make if type(make) is blocks.Function else None
         size = self._names.get("n", DEFAULT_SIZE)
-        size = size if type(size) is int and 0 < size < 1 << 40 else DEFAULT_SIZE
+        size = size if type(size) is int and 0 < size < _MOST_SIZE else DEFAULT_SIZE
         if self._make is None:
-            self._build()
-        return b"", {"makes": self._make is not None, "n": size}
+            self._sets = {i: [({}, self._function(v, taken[i]))] for i, v in enumerate(self._planned.variants)}
+        return b"", {"makes": self._make is not None, "n": size, "own": own}
 
     def fresh(self, seed: int, n: int) -> Answer:
-        """Let the set-up's `make(rng, n)` make the inputs anew: the globals that it names."""
-        self._seed(seed)
-        numpy = _modules.get("numpy")
-        rng = numpy.random.default_rng(seed) if numpy is not None else random.Random(seed)  # noqa: S311 - inputs
-        made = self._call(self._make, rng, n)
-        if type(made) is not dict or not all(type(key) is str for key in made):
-            said = {"name": "TypeError", "last_line": "TypeError: make(rng, n) must return a dict of names"}
-            raise _Fault({**said, "line": self._make.__code__.co_firstlineno if self._make else None,
-                          "code": "make_not_a_dict"})  # fmt: skip
-        self._names.update(made)
-        self._build()
-        return b"", {}
+        """Let the set-up's `make(rng, n)` make the inputs anew, for every variant; name their coarsest precision."""
+        made = self._made(seed, n)
+        self._sets = {i: [(made, self._function(v))] for i, v in enumerate(self._planned.variants)}
+        return b"", {"coarsest": widened(made)[1]}
 
     def first(self, variant: int, share: float) -> Answer:
         """Call a variant for the first time, with its output shown: its time, and what it returned."""
-        function = self._functions[variant]
-        start = _clock()
-        value = self._call(function)
-        self._call(_synchronize)
-        took = _clock() - start
-        return self._shown(variant, value, share, ns=took)
+        before = blocks.compiled_frames()
+        start = blocks.clock()
+        value = self._call(self._sets[variant][0][1])
+        self._call(blocks.synchronize)
+        took = blocks.clock() - start
+        return self._shown(variant, value, share, ns=took, compiled=blocks.compiled_frames() - before)
 
     def result(self, variant: int, share: float) -> Answer:
-        """Call a variant with its output dropped, and show what it returned."""
-        with _Quiet(self._sink):
-            value = self._call(self._functions[variant])
+        """Call a variant with its output dropped, show what it returned, and tell whether it changed its inputs."""
+        made, function = self._sets[variant][0]
+        before = [piece(value, share, 1 << 12) for value in made.values()]
+        with blocks.Quiet(self._sink):
+            value = self._call(function)
+        self._sizes.update(blocks.bytes_of(value))
+        changed = before != [piece(value, share, 1 << 12) for value in made.values()]
+        return self._shown(variant, value, share, changed=changed)
+
+    def wide(self, variant: int, seed: int, n: int, share: float) -> Answer:
+        """Call a variant on inputs of the highest precision; `items` is None where it does not take them."""
+        made = self._made(seed, n)
+        wide, _ = widened(made)
+        self._names.update(wide)
+        try:
+            with blocks.Quiet(self._sink):
+                value = self._function(self._planned.variants[variant])()
+        except Exception:  # noqa: BLE001 - it need not take what it was not written for
+            return b"", {"items": None}
+        finally:
+            self._names.update(made)
         return self._shown(variant, value, share)
 
-    def warm(self, variant: int, calls: int) -> Answer:
-        """Call a variant `calls` times, its output dropped; say how long that took, and what was compiled so far."""
-        with _Quiet(self._sink):
-            start = _clock()
-            for _ in repeat(None, calls):
-                self._call(self._functions[variant])
-            self._call(_synchronize)
-            took = _clock() - start
-        return b"", {"ns": took, "compiled": _compiled()}
+    def prepare(self, variant: int, seeds: list[int], n: int) -> Answer:
+        """Make inputs for the next block of one variant, one set a seed, with memory that held no answer before."""
+        self._kept.pop(variant, None)
+        self._sets[variant] = []
+        for seed in seeds:
+            made = self._made(seed, n)
+            self._sets[variant].append((made, self._function(self._planned.variants[variant])))
+        blocks.poison(tuple(self._sizes))
+        return b"", {}
+
+    def go(self, variant: int, calls: int) -> Answer:
+        """Run one block and give its time; the last result is kept until the next block is prepared."""
+        with blocks.Quiet(self._sink):
+            try:
+                took, value = blocks.block(self._sets[variant], self._names, calls)
+            except BaseException as wrong:  # noqa: BLE001 - whatever the learner's code raises is its fault
+                raise _Fault(_told(wrong, self._filename)) from None
+        if calls:
+            self._kept[variant] = value
+        return b"", {"ns": took, "compiled": blocks.compiled_frames()}
+
+    def mark(self, variant: int, share: float) -> Answer:
+        """Say, at once after a block, what its last result is: header and digests of its chunks."""
+        _, said = self._shown(variant, self._kept.get(variant), share, most=_WATCHED_ELEMENTS)
+        return b"", {**said, "marks": marks(self._pieces(variant, self._kept.get(variant), share, _WATCHED_ELEMENTS))}
+
+    def reveal(self, variant: int, share: float, chunks: list[list[int]]) -> Answer:
+        """Give the chunks asked for of a result as it now is."""
+        found = self._pieces(variant, self._kept.get(variant), share, _WATCHED_ELEMENTS)
+        return pieces_of(found, chunks), {}
 
     def calm(self) -> Answer:
         """Collect garbage, set aside what lives, and collect no more by itself."""
-        _collect()
-        _freeze()
-        _disable()
+        blocks.calm()
         return b"", {}
 
-    def round(self, blocks: list[list[int]]) -> Answer:
-        """Run blocks (variant, calls) in the order given: the time of each, in ns. Output is dropped."""
-        times = []
-        with _Quiet(self._sink):
-            for variant, calls in blocks:
-                try:
-                    times.append(_block(self._functions[variant], calls))
-                except BaseException as wrong:  # noqa: BLE001 - whatever the learner's code raises is its fault
-                    raise _Fault(_told(wrong, self._filename)) from None
-        return b"", {"ns": times}
+    def hold(self, *, still: bool) -> Answer:
+        """Let compiled code fail rather than compile again, or let it be."""
+        return b"", {"held": blocks.hold_compiled(still=still)}
 
     @property
     def _planned(self) -> Plan:
@@ -180,13 +204,29 @@ class _Bench:
             raise RuntimeError(message)
         return self._plan
 
-    def _build(self) -> None:
-        self._functions = [self._function(variant) for variant in self._planned.variants]
+    def _made(self, seed: int, n: int) -> blocks.Inputs:
+        blocks.seed_all(seed)
+        numpy = _modules.get("numpy")
+        rng = numpy.random.default_rng(seed) if numpy is not None else random.Random(seed)  # noqa: S311 - inputs
+        made = self._call(self._make, rng, n)
+        if type(made) is not dict or not all(type(key) is str for key in made):
+            said = {"name": "TypeError", "last_line": "TypeError: make(rng, n) must return a dict of names"}
+            raise _Fault({**said, "line": self._make.__code__.co_firstlineno if self._make else None,
+                          "code": "make_not_a_dict"})  # fmt: skip
+        self._names.update(made)
+        return made
 
-    def _function(self, variant: Variant) -> Function:
-        code = compiled(variant, self._filename, self._planned.flags, self._names)
+    def _take_names(self, taken: list[blocks.Inputs], places: tuple[int, ...], done: int) -> None:
+        """Keep the names as they are now for the variants whose place this is, where more of the set-up follows."""
+        for i, place in enumerate(places):
+            if place == done:
+                taken[i] = dict(self._names)
+
+    def _function(self, variant: Variant, names: blocks.Inputs | None = None) -> blocks.Function:
+        names = self._names if names is None else names
+        code = compiled(variant, self._filename, self._planned.flags, names)
         parameters = code.co_varnames[: code.co_argcount]
-        return Function(code, self._names, variant.name, tuple(self._names[name] for name in parameters))
+        return blocks.Function(code, names, variant.name, tuple(names[name] for name in parameters))
 
     def _run(self, code: types.CodeType) -> None:
         self._call(exec, code, self._names)
@@ -197,95 +237,35 @@ class _Bench:
         except BaseException as wrong:  # noqa: BLE001 - whatever the learner's code raises is its fault
             raise _Fault(_told(wrong, self._filename)) from None
 
-    def _shown(self, variant: int, value: Any, share: float, **said: object) -> Answer:  # noqa: ANN401
+    def _pieces(self, variant: int, value: Any, share: float, most: int) -> list[Any]:  # noqa: ANN401
         names = result_names(self._planned.variants[variant])
         values = value if len(names) > 1 else (value,) * len(names)
         try:
-            pieces = [piece(one, share) for one in values]
+            return [piece(one, share, most) for one in values]
         except BaseException as wrong:  # noqa: BLE001 - a hostile or broken value is the learner's fault
             raise _Fault(_told(wrong, self._filename)) from None
-        items = [[name, kind, list(shape), len(raw)] for name, (kind, shape, raw) in zip(names, pieces, strict=True)]
-        return b"".join(raw for _, _, raw in pieces), {**said, "items": items}
 
-    @staticmethod
-    def _seed(seed: int) -> None:
-        random.seed(seed)
-        if (torch := _modules.get("torch")) is not None:
-            torch.manual_seed(seed)
-
-
-def _block(function: Function, calls: int) -> int:
-    _synchronize()
-    start = _clock()
-    for _ in repeat(None, calls):
-        function()
-    _synchronize()
-    return _clock() - start
-
-
-def _synchronize() -> None:
-    """Wait for every CUDA device that was touched; nothing where none was."""
-    torch = _modules.get("torch")
-    if torch is None or not torch.cuda.is_initialized():
-        return
-    for device in range(torch.cuda.device_count()):
-        torch.cuda.synchronize(device)
-
-
-def _compiled() -> int:
-    """Count the frames that torch.compile has compiled so far."""
-    dynamo = _modules.get("torch._dynamo.utils")
-    return int(dynamo.counters["frames"]["ok"]) if dynamo is not None else 0
-
-
-class _Quiet:
-    """While it lasts, descriptors 1 and 2 lead nowhere, for Python, C and child processes alike."""
-
-    def __init__(self, sink: int) -> None:
-        self._sink = sink
-        self._kept: list[int] = []
-
-    def __enter__(self) -> None:
-        _flush()
-        self._kept = [_dup(1), _dup(2)]
-        _dup2(self._sink, 1)
-        _dup2(self._sink, 2)
-
-    def __exit__(self, *_: object) -> None:
-        _flush()
-        for target, kept in zip((1, 2), self._kept, strict=True):
-            _dup2(kept, target)
-            _close(kept)
-
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):  # the learner may have put anything there
-            stream.flush()
+    def _shown(
+        self,
+        variant: int,
+        value: Any,  # noqa: ANN401
+        share: float,
+        *,
+        most: int = _SHOWN_ELEMENTS,
+        **said: object,
+    ) -> Answer:
+        names = result_names(self._planned.variants[variant])
+        found = self._pieces(variant, value, share, most)
+        items = [[name, kind, list(shape), len(raw)] for name, (kind, shape, raw) in zip(names, found, strict=True)]
+        return b"".join(raw for _, _, raw in found), {**said, "items": items}
 
 
 def _told(wrong: BaseException, filename: str) -> dict[str, object]:
-    """Tell of an exception: its name, last line and the learner's line; its traceback goes to standard error."""
-    line = None
+    """Tell of a fault; of an exit too, where it was asked for."""
+    said = tell(wrong, filename)
     trace = wrong.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename != filename:
+    while trace is not None:
+        if said["line"] is None and trace.tb_frame.f_code.co_filename == filename:
+            return {**said, "line": trace.tb_lineno}
         trace = trace.tb_next
-    step = trace
-    while step is not None:
-        line = step.tb_lineno if step.tb_frame.f_code.co_filename == filename else line
-        step = step.tb_next
-    if isinstance(wrong, SyntaxError) and wrong.filename == filename:
-        line = wrong.lineno
-    name = type(wrong).__name__
-    try:
-        last = "".join(traceback.format_exception_only(type(wrong), wrong)).strip().splitlines()[-1]
-        if not isinstance(wrong, SystemExit):
-            sys.stderr.write("".join(traceback.format_exception(type(wrong), wrong, trace)))
-            sys.stderr.flush()
-    except BaseException:  # noqa: BLE001 - the exception's own text may be hostile
-        last = name
-    code = wrong.code if isinstance(wrong, SystemExit) else None
-    status = 0 if code is None else code if type(code) is int else 1
-    last = last[:_LONGEST_LINE].encode("utf-8", "replace").decode()
-    said: dict[str, object] = {"name": name[:80], "last_line": last, "line": line}
-    return {**said, "status": status} if isinstance(wrong, SystemExit) else said
+    return said

@@ -16,7 +16,8 @@ def call(source: str, name: str) -> object:
     made = plan(source, "code.py")
     names: dict[str, object] = {"__name__": "__main__"}
     exec(made.imports, names)  # noqa: S102 - what a harness does
-    exec(made.setup, names)  # noqa: S102
+    for code, _ in made.setup:
+        exec(code, names)  # noqa: S102
     variant = next(v for v in made.variants if v.name == name)
     code = compiled(variant, "code.py", made.flags, names)
     defaults = tuple(names[parameter] for parameter in code.co_varnames[: code.co_argcount])

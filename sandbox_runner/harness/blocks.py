@@ -1,0 +1,167 @@
+"""What is done to the learner's functions: blocks of calls, and the state of the process around them.
+
+Law: nothing of the learner's is looked up while the clock runs but the calls themselves. Private references are taken
+at import, before any of the learner's code has run. Times are ns.
+"""
+
+import contextlib
+import gc
+import importlib
+import os
+import random
+import sys
+import time
+import types
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+_POISONED, _LARGEST_POISONED = 4, 64 << 20
+
+clock = time.perf_counter_ns
+_collect, _freeze, _disable = gc.collect, gc.freeze, gc.disable
+_modules = sys.modules
+_open, _dup, _dup2, _close = os.open, os.dup, os.dup2, os.close
+_flush_seed = random.seed
+
+Function = types.FunctionType
+Inputs = dict[str, object]
+
+
+def pin(threads: int, cores: Sequence[int]) -> list[int]:
+    """Fix the threads of every library that computes, and the cores; give the cores that are had."""
+    for name in THREADS:
+        os.environ[name] = str(threads)
+    with contextlib.suppress(OSError):
+        if cores:
+            os.sched_setaffinity(0, cores)
+    if (torch := _modules.get("torch")) is not None:  # a warm start has imported it before
+        torch.set_num_threads(threads)
+    return sorted(os.sched_getaffinity(0))
+
+
+def block(sets: Sequence[tuple[Inputs, Function]], names: Inputs, calls: int) -> tuple[int, object]:
+    """Call the function of each set its share of `calls`, its inputs in place; give the time, and the last result.
+
+    A result is let go before the next call, as it is where nothing is measured: keeping it would cost new memory.
+    """
+    each, more = divmod(calls, len(sets))
+    turns = [(made, function, each + (i < more)) for i, (made, function) in enumerate(sets)][: calls or 1]
+    made, last, _ = turns.pop()
+    left = calls - sum(times for _, _, times in turns) - 1
+    value = None
+    synchronize()
+    start = clock()
+    for inputs, function, times in turns:
+        names.update(inputs)
+        for _ in repeat(None, times):
+            function()
+    if calls:
+        names.update(made)
+        for _ in repeat(None, left):
+            last()
+        value = last()
+    synchronize()
+    return clock() - start, value
+
+
+def synchronize() -> None:
+    """Wait for every CUDA device that was touched; nothing where none was."""
+    torch = _modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return
+    for device in range(torch.cuda.device_count()):
+        torch.cuda.synchronize(device)
+
+
+def calm() -> None:
+    """Collect garbage, set aside what lives, and collect no more by itself."""
+    _collect()
+    _freeze()
+    _disable()
+
+
+def seed_all(seed: int) -> None:
+    """Seed every generator that a `make` may use beside the one it is given."""
+    _flush_seed(seed)
+    if (numpy := _modules.get("numpy")) is not None:
+        numpy.random.seed(seed & 0xFFFFFFFF)
+    if (torch := _modules.get("torch")) is not None:
+        torch.manual_seed(seed)
+
+
+def compiled_frames() -> int:
+    """Count the frames that torch.compile has compiled so far."""
+    dynamo = _modules.get("torch._dynamo.utils")
+    return int(dynamo.counters["frames"]["ok"]) if dynamo is not None else 0
+
+
+def hold_compiled(*, still: bool) -> bool:
+    """Let compiled code fail rather than compile again while it is timed; False where torch cannot, or is not used."""
+    if _modules.get("torch._dynamo.utils") is None:
+        return False
+    try:
+        compiler = importlib.import_module("torch.compiler")
+        compiler.set_stance("fail_on_recompile" if still else "default")
+    except (AttributeError, ImportError, RuntimeError):
+        return False
+    return True
+
+
+def poison(sizes: Sequence[int]) -> None:
+    """Fill memory of the sizes given with what is no number, and let it go: an answer that is not written is seen."""
+    numpy, torch = _modules.get("numpy"), _modules.get("torch")
+    for size in sizes:
+        if not 0 < size <= _LARGEST_POISONED:
+            continue
+        if numpy is not None:
+            for made in [numpy.empty(size, numpy.uint8) for _ in range(_POISONED)]:
+                made.fill(255)
+        if torch is not None:
+            devices = ["cuda"] if torch.cuda.is_initialized() else ["cpu"]
+            for made in [torch.empty(size, dtype=torch.uint8, device=d) for d in devices for _ in range(_POISONED)]:
+                made.fill_(255)
+
+
+def bytes_of(value: Any) -> list[int]:  # noqa: ANN401 - whatever a variant returned
+    """Give the sizes of the arrays in a result, of exact types only."""
+    numpy, torch = _modules.get("numpy"), _modules.get("torch")
+    if type(value) is tuple:
+        return [size for item in value[:8] for size in bytes_of(item)]
+    if numpy is not None and type(value) is numpy.ndarray:
+        return [int(value.nbytes)]
+    if torch is not None and type(value) is torch.Tensor and value.layout is torch.strided:
+        return [int(value.numel() * value.element_size())]
+    return []
+
+
+class Quiet:
+    """While it lasts, descriptors 1 and 2 lead to `sink`, for Python, C and child processes alike."""
+
+    def __init__(self, sink: int) -> None:
+        self._sink = sink
+        self._kept: list[int] = []
+
+    def __enter__(self) -> None:
+        _flush()
+        self._kept = [_dup(1), _dup(2)]
+        _dup2(self._sink, 1)
+        _dup2(self._sink, 2)
+
+    def __exit__(self, *_: object) -> None:
+        _flush()
+        for target, kept in zip((1, 2), self._kept, strict=True):
+            _dup2(kept, target)
+            _close(kept)
+
+
+def open_sink() -> int:
+    """Open what swallows output."""
+    return _open(os.devnull, os.O_WRONLY)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # the learner may have put anything there
+            stream.flush()
