@@ -137,7 +137,7 @@ async def measure_the_example(page: Page) -> None:
 
 
 async def answer_the_quiz(page: Page, lesson: dict[str, Any]) -> None:
-    """Answer every item rightly, by button or in writing, in whatever order they come."""
+    """Answer every item, by button, in writing or by «لا أعرف», in whatever order they come."""
     await press(page, re.compile("^الاختبار"))
     for number, _ in enumerate(lesson["check"], 1):
         await expect(newest(page).locator("h2")).to_contain_text(f"السؤال {number} ", timeout=WAIT_MS)
@@ -151,6 +151,8 @@ async def answer_the_quiz(page: Page, lesson: dict[str, Any]) -> None:
                 await write(page, item["answer"])
             case "number":
                 await write(page, str(item["value"]))
+            case _:
+                await press(page, "لا أعرف")
     await expect(newest(page)).to_contain_text("النتيجة", timeout=WAIT_MS)
 
 
