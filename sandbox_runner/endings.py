@@ -169,6 +169,8 @@ def _seen(facts: Facts) -> Verdict | None:
     ended = facts.ended
     if ended.canary_signal and not ended.oom_kills:
         return Verdict(Ending.KILLED_BY_OWN_SIGNAL, notes=(Note("signal", {"name": _name(ended.canary_signal)}),))
+    if facts.told is None and ended.broken and ended.forks_refused and facts.phase is not Phase.START:
+        return Verdict(Ending.PROC_LIMIT, Reached("processes", facts.limits.processes, "count"))
     if facts.told is None and (ended.broken or facts.phase is Phase.START):
         return Verdict(Ending.INFRA_ERROR)  # none of the learner's code has run
     number = _signal(ended)

@@ -1,8 +1,9 @@
 """The init inside the sandbox: starts the learner's process, reaps everything, tells the truth about the end, collects.
 
-Law: the learner's process cannot signal, trace or read this one (it is pid 1 of its namespace and not dumpable), and
-does not hold its descriptors. It runs with `-I -S`, standard library only. When the runner is gone, so is everything.
-A report is frames of the form described in `wire.py`, without a nonce.
+Law: the learner's process cannot signal, trace or read this one (it is pid 1 of its namespace and not dumpable; where
+the kernel inside does not spare pid 1, it has another uid), and does not hold its descriptors. It runs with `-I -S`,
+standard library only. When the runner is gone, so is everything. A report is frames of the form described in
+`wire.py`, without a nonce.
 """
 
 import contextlib
@@ -34,6 +35,7 @@ class Keeper:
         self._argv = settings["argv"]
         self._caps = settings["caps"]
         self._folder = settings["folder"]
+        self._uid = settings["uid"]
         self._main = 0
         self._main_status: int | None = None
         self._canary = 0
@@ -83,8 +85,7 @@ class Keeper:
             os.close(out)
             return
         with _no_return():
-            os.setsid()
-            _plain_signals()
+            self._become_the_learner()
             os.dup2(out, 0)
             os.closerange(1, 256)
             os.read(0, 1)
@@ -94,12 +95,20 @@ class Keeper:
         if self._main:
             return
         with _no_return():
-            os.setsid()
-            _plain_signals()
+            self._become_the_learner()
             with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
                 score.write("1000")
             os.set_inheritable(self._channel, True)  # noqa: FBT003 - the library's own shape
             os.execv(self._argv[0], self._argv)  # noqa: S606 - the argv is ours, no shell is wanted
+
+    def _become_the_learner(self) -> None:
+        """In a forked child: a session of its own, plain signals, and the learner's uid where it is not ours."""
+        os.setsid()
+        _plain_signals()
+        if self._uid:
+            os.setgroups([])
+            os.setresgid(self._uid, self._uid, self._uid)
+            os.setresuid(self._uid, self._uid, self._uid)
 
     def _watch(self, wake: int) -> bool:
         """Wait for the end of the main process, or for the runner to ask for it; True when the runner asked."""

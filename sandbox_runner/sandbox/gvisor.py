@@ -25,7 +25,11 @@ DIFFERENCES = (
     "gVisor itself takes some memory beside the learner's code",
 )
 _OWN_MEMORY = 128 << 20
-_OWN_THREADS = 512
+_OWN_THREADS = 1024
+_OWN_THREADS_EACH = 32
+_KEEPERS = ["CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_DAC_OVERRIDE"]
+"""gVisor does not spare pid 1 from its namespace's signals: the keeper is root of gVisor's kernel (of no other), the
+learner's process is not, and has none of these."""
 
 
 class Gvisor:
@@ -56,9 +60,9 @@ class Gvisor:
             message = "runsc runs CPU jobs only"
             raise SetupError(message)
         host, limits, name = self.host, job.limits, self.host.next_name()
-        memory, threads = limits.memory_bytes + _OWN_MEMORY, 2 * limits.processes + _OWN_THREADS
+        memory, threads = limits.memory_bytes + _OWN_MEMORY, _OWN_THREADS_EACH * limits.processes + _OWN_THREADS
         group = host.group(name, memory_bytes=memory, processes=threads)
-        lines = Doors(host.folder / name, host.owner(job), partial(self._tidy, name))
+        lines = Doors(host.folder / name, partial(self._tidy, name))
         mountpoint = host.mountpoint(job)
         files = {"bundle/config.json": json.dumps(self._config(job, mountpoint, lines.folder)).encode("ascii")}
         files["bundle/rootfs/.keep"] = b""
@@ -84,19 +88,24 @@ class Gvisor:
     def _config(self, job: Staged, mountpoint: Path, doors: Path) -> dict[str, object]:
         """The container as the OCI runtime specification describes one."""
         policy, uid = self.host.policy, self.host.shown_uid(job)
-        none: list[str] = []
+        rlimits = self.host.rlimits(job) | {"NPROC": job.limits.processes}  # the keeper has another uid
         return {
             "ociVersion": "1.0.0",
             "process": {
-                "user": {"uid": uid, "gid": uid},
-                "args": self.host.keeper(job, "/line/channel", "/line/report"),
+                "user": {"uid": 0, "gid": 0},
+                "args": self.host.keeper(job, "/line/channel", "/line/report", uid),
                 "env": [f"{name}={value}" for name, value in policy.environment.items()],
                 "cwd": "/box",
-                "capabilities": dict.fromkeys(("bounding", "effective", "inheritable", "permitted", "ambient"), none),
+                "capabilities": {
+                    "bounding": _KEEPERS,
+                    "effective": _KEEPERS,
+                    "permitted": _KEEPERS,
+                    "inheritable": [],
+                    "ambient": [],
+                },
                 "noNewPrivileges": True,
                 "rlimits": [
-                    {"type": f"RLIMIT_{name}", "hard": value, "soft": value}
-                    for name, value in self.host.rlimits(job).items()
+                    {"type": f"RLIMIT_{name}", "hard": value, "soft": value} for name, value in rlimits.items()
                 ],
             },
             "root": {"path": "rootfs", "readonly": True},

@@ -113,8 +113,12 @@ class Host:
         limits["CPU"] = max(1, int(job.limits.cpu_s) + 1)
         return limits
 
-    def keeper(self, job: Staged, channel: int | str, report: int | str) -> list[str]:
-        """The command that is pid 1 inside; `channel` and `report` are descriptors, or sockets to connect to."""
+    def keeper(self, job: Staged, channel: int | str, report: int | str, uid: int = 0) -> list[str]:
+        """The command that is pid 1 inside.
+
+        `channel` and `report` are descriptors, or sockets to connect to; `uid` is what the keeper makes of the
+        learner's process, 0 when it has the learner's uid itself.
+        """
         inside = self.interpreter.inside
         play = ["/harness/tasree_harness/play.py", f"/code/{job.filename}", str(CHANNEL)]
         caps = {"files": job.limits.files, "file_bytes": job.limits.file_bytes, "total_bytes": _TOTAL_FILES_BYTES}
@@ -122,6 +126,7 @@ class Host:
             "channel": channel,
             "report": report,
             "folder": "/box",
+            "uid": uid,
             "caps": caps,
             "argv": [inside, "-I", "-B", "-X", "utf8", *play],
         }

@@ -78,18 +78,17 @@ class Pairs:
 
 
 class Doors:
-    """Unix sockets in a folder of the job's uid: each is answered once, then taken away, before the learner's code.
+    """Unix sockets in a folder shut to all but us: each is answered once, then taken away, before the learner's code.
 
     `tidy` is called when the job is over.
     """
 
-    def __init__(self, folder: Path, owner: int, tidy: Callable[[], None]) -> None:
+    def __init__(self, folder: Path, tidy: Callable[[], None]) -> None:
         self.inner: dict[int, int] = {}
         self.folder = folder
         self._tidy = tidy
         folder.mkdir(mode=0o700)
-        self._channel, self._report = _listen(folder / "channel", owner), _listen(folder / "report", owner)
-        os.chown(folder, owner, owner)
+        self._channel, self._report = _listen(folder / "channel"), _listen(folder / "report")
         self.channel, self.report = _dead(), _dead()
 
     async def join(self, process: asyncio.subprocess.Process) -> int:
@@ -131,10 +130,9 @@ class Doors:
         self._tidy()
 
 
-def _listen(path: Path, owner: int) -> socket.socket:
+def _listen(path: Path) -> socket.socket:
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     door.bind(str(path))
-    os.chown(path, owner, owner)
     door.listen(1)
     return door
 

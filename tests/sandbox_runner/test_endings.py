@@ -60,6 +60,7 @@ def _ended(status: int, **more: Any) -> Facts:  # noqa: ANN401 - Ended's own
         (_ended(signal.SIGKILL, watchdog="memory_bytes"), Ending.OOM_HOST),
         (_ended(signal.SIGKILL, watchdog="processes"), Ending.PROC_LIMIT),
         (replace(_ended(0), ended=Ended(status=None, broken="the report ended early")), Ending.INFRA_ERROR),
+        (replace(_ended(0), ended=Ended(status=None, broken="so", forks_refused=1)), Ending.PROC_LIMIT),
         (replace(_ended(0), ended=Ended(status=None, oom_kills=1, broken="the report ended early")), Ending.OOM_HOST),
         (replace(FACTS, ended=Ended(status=0, canary_signal=9)), Ending.KILLED_BY_OWN_SIGNAL),
         (replace(FACTS, ended=Ended(status=0, canary_signal=9, oom_kills=1)), Ending.OK),
