@@ -33,7 +33,7 @@ def named(found: list[tuple[str, Part]]) -> list[object]:
 
 def run(python: Path, file: Path, *, source: str | None = None) -> str:
     command = [str(python), "-I", "-B", "-c", source] if source is not None else [str(python), "-I", "-B", str(file)]
-    ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=110)
     assert ran.returncode == 0, ran.stderr[-2000:]
     return ran.stdout
 
