@@ -1,0 +1,3 @@
+import torch
+
+print(torch._dynamo.list_backends())

@@ -1,0 +1,14 @@
+import torch
+
+graphs = []
+
+
+def count(graph_module, inputs):
+    graphs.append(graph_module)
+    return graph_module.forward
+
+
+fast = torch.compile(lambda x: x + 1, backend=count)
+for _ in range(5):
+    fast(torch.ones(3))
+print(len(graphs))
