@@ -3,6 +3,7 @@
 Law: texts are compared after `normalised`, as a learner's answer is, so that what looks different is different.
 """
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -13,6 +14,13 @@ from content.faults import Path
 LEAST_KINDS = 3
 """Kinds of items in a lesson's check."""
 
+LEAST_RIGHT = 2
+"""Right options of a several-choice."""
+
+ANSWER_LIMIT = 200
+"""Characters of an answer that are stored."""
+
+_BLANK = re.compile("_{3,}")
 _EASTERN = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫٬", "01234567890123456789.,")
 _FOLDED = str.maketrans({"أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ة": "ه", "ؤ": "و", "ئ": "ي", "ـ": None, "`": None})
 
@@ -35,6 +43,14 @@ def check_items(draft: Draft) -> None:
         match item:
             case schema.SingleChoice():
                 _choice(draft, path, item)
+            case schema.SeveralChoice():
+                _several(draft, path, item)
+            case schema.TrueFalse():
+                _true_false(draft, path, item)
+            case schema.OrderSteps():
+                _order(draft, path, item)
+            case schema.FillBlank():
+                _blank(draft, path, item)
             case schema.PredictOutput():
                 _prediction(draft, path, item)
             case schema.NumberAnswer():
@@ -48,20 +64,72 @@ def _choice(draft: Draft, path: Path, item: schema.SingleChoice) -> None:
     if len(right) != 1:
         wrong = f"{len(right)} options are right"
         draft.fault((*path, "options"), wrong, "mark exactly one option with right: true")
-    names = [option.id for option in item.options]
+    _options(draft, path, item.options)
+
+
+def _options(draft: Draft, path: Path, options: Sequence[schema.Option]) -> None:
+    names = [option.id for option in options]
     _different(draft, (*path, "options"), names, "id", names)
-    _different(draft, (*path, "options"), [normalised(option.text) for option in item.options], "text", names)
-    _different(draft, (*path, "options"), [normalised(option.feedback) for option in item.options], "feedback", names)
-    for index, option in enumerate(item.options):
+    _different(draft, (*path, "options"), [normalised(option.text) for option in options], "text", names)
+    _different(draft, (*path, "options"), [normalised(option.feedback) for option in options], "feedback", names)
+    for index, option in enumerate(options):
         if option.right and option.misconception:
             where = (*path, "options", index, "misconception")
             draft.fault(where, "the right option shows a misconception", "remove the key here")
 
 
-def _different(draft: Draft, path: Path, values: Sequence[str], key: str, names: Sequence[str]) -> None:
+def _several(draft: Draft, path: Path, item: schema.SeveralChoice) -> None:
+    right = sum(option.right for option in item.options)
+    if right < LEAST_RIGHT:
+        wrong = f"{right} of the options are right" if right != 1 else "1 option is right"
+        draft.fault((*path, "options"), wrong, "mark at least two, or use kind: single")
+    if right == len(item.options):
+        draft.fault((*path, "options"), "every option is right", "add one that is not")
+    _options(draft, path, item.options)
+    _storable(draft, (*path, "options"), [option.id for option in item.options])
+
+
+def _storable(draft: Draft, path: Path, names: Sequence[str]) -> None:
+    length = len(" ".join(names))
+    if length > ANSWER_LIMIT:
+        wrong = f"the ids have {length} characters together"
+        draft.fault(path, wrong, f"shorten them: an answer of them all is stored in {ANSWER_LIMIT}")
+
+
+def _true_false(draft: Draft, path: Path, item: schema.TrueFalse) -> None:
+    key, side = ("to_true", item.to_true) if item.answer else ("to_false", item.to_false)
+    if side.misconception:
+        draft.fault((*path, key, "misconception"), "the right answer shows a misconception", "remove the key here")
+    if normalised(item.to_true.feedback) == normalised(item.to_false.feedback):
+        draft.fault((*path, "to_false", "feedback"), "the feedback is the same for both answers", "write another")
+
+
+def _order(draft: Draft, path: Path, item: schema.OrderSteps) -> None:
+    names = [step.id for step in item.steps]
+    for key, values in (
+        ("id", names),
+        ("text", [normalised(step.text) for step in item.steps]),
+        ("feedback", [normalised(step.feedback) for step in item.steps]),
+    ):
+        _different(draft, (*path, "steps"), values, key, names, "step")
+    _storable(draft, (*path, "steps"), names)
+
+
+def _blank(draft: Draft, path: Path, item: schema.FillBlank) -> None:
+    source = draft.files.get(item.code, "") if item.code else ""
+    blanks = len(_BLANK.findall(item.question)) + len(_BLANK.findall(source))
+    if blanks != 1 and not (item.code and item.code not in draft.files):
+        wrong = f"the question and its code have {blanks} blanks" if blanks else "there is no blank"
+        draft.fault((*path, "question"), wrong, "write exactly one `____`, in the question or in the code")
+    _apart(draft, path, item)
+
+
+def _different(  # noqa: PLR0913 - one comparison of one key
+    draft: Draft, path: Path, values: Sequence[str], key: str, names: Sequence[str], what: str = "option"
+) -> None:
     for index, value in enumerate(values):
         if value in values[:index]:
-            wrong = f"the {key} says the same as that of the option {names[values.index(value)]}"
+            wrong = f"the {key} says the same as that of the {what} {names[values.index(value)]}"
             draft.fault((*path, index, key), wrong, f"write another {key}")
 
 
@@ -69,6 +137,10 @@ def _prediction(draft: Draft, path: Path, item: schema.PredictOutput) -> None:
     if item.answer != " ".join(item.answer.translate(_EASTERN).split()):
         right = "write it with single spaces, without spaces around it, and with the digits 0-9"
         draft.fault((*path, "answer"), "the answer is not in the form in which it is compared", right)
+    _apart(draft, path, item)
+
+
+def _apart(draft: Draft, path: Path, item: schema.PredictOutput | schema.FillBlank) -> None:
     seen = {normalised(item.answer)}
     others = [((*path, "alternatives", i), each) for i, each in enumerate(item.alternatives)]
     others += [((*path, "near", i, "answer"), each.answer) for i, each in enumerate(item.near)]

@@ -52,7 +52,8 @@ def _prose(document: Document) -> None:
         keys = [step for step in path if isinstance(step, str)]
         if not keys or keys[-1] in _NOT_PROSE or path in document.spoilt:
             continue
-        limit = OPTION_LIMIT if keys[-2:] == ["options", "text"] else _LIMITS.get(keys[-1], schema.BUBBLE_LIMIT)
+        button = keys[-1] == "text" and keys[:1] == ["check"]
+        limit = OPTION_LIMIT if button else _LIMITS.get(keys[-1], schema.BUBBLE_LIMIT)
         for offset, wrong, right in prose.mistakes(text, limit):
             document.fault(path, wrong, right, offset)
         if not text.strip():
@@ -169,7 +170,7 @@ def check_retired(document: Document, retired: Sequence[schema.Retired], drafts:
     for draft in drafts:
         for path, part in draft.parts:
             own = getattr(part, "id", None)
-            if not isinstance(own, str) or isinstance(part, schema.Option):
+            if not isinstance(own, str) or isinstance(part, schema.Option | schema.Step):
                 continue
             alive.add(own)
             if own in gone and not isinstance(part, schema.Section):

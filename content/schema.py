@@ -143,6 +143,22 @@ class Option(Closed):
     misconception: Id | None = None
 
 
+class Side(Closed):
+    """What is said to one of the two answers to a statement; a misconception stands only at the wrong one."""
+
+    feedback: Prose = Field(max_length=FEEDBACK_LIMIT)
+    misconception: Id | None = None
+
+
+class Step(Closed):
+    """One step of an order; `feedback` is said where the learner put another in its place."""
+
+    id: Id
+    text: Prose
+    feedback: Prose = Field(max_length=FEEDBACK_LIMIT)
+    misconception: Id | None = None
+
+
 class Near(Closed):
     """A known near miss of a typed answer, and what to say to it."""
 
@@ -191,7 +207,42 @@ class NumberAnswer(Asked):
     near: tuple[Near, ...] = ()
 
 
-Item = Annotated[SingleChoice | PredictOutput | NumberAnswer, Field(discriminator="kind")]
+class SeveralChoice(Asked):
+    """Every right option of several, at least two of them; credit is max(0, (right - wrong) / right in all)."""
+
+    kind: Literal["several"]
+    options: tuple[Option, ...] = Field(min_length=3, max_length=8)
+
+
+class TrueFalse(Asked):
+    """A statement (the question) that is true or not, with what is said to either answer."""
+
+    kind: Literal["true_false"]
+    answer: bool
+    to_true: Side
+    to_false: Side
+
+
+class OrderSteps(Asked):
+    """Steps listed in their right order; they are shown in another."""
+
+    kind: Literal["order"]
+    steps: tuple[Step, ...] = Field(min_length=3, max_length=7)
+
+
+class FillBlank(Asked):
+    """What stands in the place of `____` in the question or its code? Typed; letter case counts in code."""
+
+    kind: Literal["blank"]
+    answer: str = Field(min_length=1, max_length=60)
+    alternatives: tuple[str, ...] = ()
+    near: tuple[Near, ...] = ()
+
+
+Item = Annotated[
+    SingleChoice | SeveralChoice | TrueFalse | PredictOutput | OrderSteps | NumberAnswer | FillBlank,
+    Field(discriminator="kind"),
+]
 
 
 class Card(Closed):

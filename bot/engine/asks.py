@@ -51,7 +51,7 @@ def anew(
 ) -> tuple[Moment, Ask, tuple[Effect, ...]]:
     """Give a new ask of an item, with its row to be stored; it becomes the one that is open."""
     ask = Ask(moment.dice.identity(), kind, lesson.slug, item.id, item.rev, options, moment.course.hash)
-    return moment.changed(asked=ask.id, hinted=0, tried=()), ask, (Record((OpenAsk(ask),)),)
+    return moment.at(moment.session.unasked()).changed(asked=ask.id), ask, (Record((OpenAsk(ask),)),)
 
 
 def fault(moment: Moment, ask: Ask | None) -> str:

@@ -37,7 +37,7 @@ def answered(moment: Moment, ask: Ask, answer: str) -> Turn:
         return asks.refused(moment, "ask.unknown")
     knew = answer == presses.KNEW
     after = series.advanced(under_way, credit=1.0) if knew else series.requeued(under_way)
-    moment = moment.changed(series=after, asked="", hinted=0, tried=())
+    moment = moment.at(moment.session.unasked()).changed(series=after)
     stored = Record((CloseAsk(ask.id, answer, 1.0 if knew else 0.0),))
     shown = Edit(_slot(ask), Reply(_graded(moment, card, knew=knew)))
     following = _shown(moment, lesson) if after.ahead else _finished(moment, lesson)

@@ -4,25 +4,25 @@ Law: "I don't know" and an answer that cannot be read cost nothing; the same wro
 failures the solution is shown and the series goes on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never, cast
 
-from bot.engine import asks, presses, series
+from bot.engine import asks, panels, presses, series
 from bot.engine.bubbles import buttons, paragraphs, said
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
 from bot.engine.course_map import DONE, Part
 from bot.engine.effects import Ask, CloseAsk, CountTry, Effect, Record, Turn
-from bot.engine.expects import Expects
+from bot.engine.figures import plain
 from bot.engine.letters import fold
 from bot.engine.moment import Moment
 from bot.engine.quizzes import items
 from bot.engine.quizzes.grades import Grade, Verdict
 from bot.engine.reading import code_shown
-from bot.engine.replies import Block, Choice, Heading, Paragraph, Spans, Strong, Text
+from bot.engine.replies import Block, Bullets, Choice, Heading, Number, Paragraph, Strong, Text
 from bot.engine.session import Place
 from bot.engine.wording import inline
-from content.schema import Item, Lesson, NumberAnswer
+from content.schema import Item, Lesson, OrderSteps
 
 _MEANT = {
     **dict.fromkeys(map(fold, ("لا أعرف", "لا أدري", "ما أعرف", "ما بعرف", "مش عارف", "معرفش")), presses.DONT_KNOW),
@@ -32,6 +32,8 @@ _MEANT = {
 """Typed lines that mean one of the buttons under a question."""
 _FAILURES = 2
 """Failed tries after which the solution is shown."""
+_HELPED = 0.5
+"""Credit of a right answer after a hint or a failed try."""
 _KEPT = 200
 """Characters of a typed answer that are stored."""
 _READ = 2000
@@ -67,10 +69,11 @@ def answered(moment: Moment, ask: Ask, answer: str) -> Turn:
         return _hinted(moment, at_hand)
     if answer == presses.DONT_KNOW:
         blocks = (Paragraph(moment.words.say("quiz.dont_know")), *_solution(moment, at_hand.item))
-        return _closed(moment, at_hand, CloseAsk(ask.id, answer, 0.0), blocks)
-    if answer in moment.session.tried:
-        return moment.turn(*said(Paragraph(moment.words.say("quiz.tried_already"))))
-    return _graded(moment, at_hand, answer, items.grade(at_hand.item, answer))
+        earned = moment.session.earned
+        return _closed(moment, at_hand, CloseAsk(ask.id, answer, earned), blocks, earned=earned)
+    if isinstance(at_hand.item, items.Marked):
+        return _marked(moment, at_hand, at_hand.item, answer)
+    return _tried(moment, at_hand, answer, items.grade(at_hand.item, answer))
 
 
 def typed(moment: Moment, text: str, *, only_right: bool) -> Turn | None:
@@ -91,6 +94,30 @@ def typed(moment: Moment, text: str, *, only_right: bool) -> Turn | None:
     grade = items.grade(at_hand.item, answer) if answer else Grade(Verdict.UNREAD)
     if grade.verdict is Verdict.UNREAD or (only_right and grade.verdict is Verdict.WRONG):
         return None
+    if isinstance(at_hand.item, items.Marked):
+        moment = moment.changed(marked=tuple(answer.split()))
+    return _tried(moment, at_hand, answer, grade)
+
+
+def _marked(moment: Moment, at_hand: _Open, item: items.Marked, option: str) -> Turn:
+    """Take a press in the panel of marks."""
+    before = moment.session.marked
+    if option == presses.CONFIRM:
+        answer = items.whole(item, before)
+        if not answer:
+            return moment.turn(*said(Paragraph(moment.words.say(f"quiz.unfinished_{item.kind}"))))
+        return _tried(moment, at_hand, answer, items.grade(item, answer))
+    after = items.pressed(item, at_hand.ask.options, before, option)
+    if after is None:
+        return asks.refused(moment, "ask.unknown")
+    if after == before:
+        return moment.turn()
+    moment, shown = panels.marked(moment, item, at_hand.ask, after)
+    return moment.turn(shown)
+
+
+def _tried(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
+    """Grade an answer, once."""
     if answer[:_KEPT] in moment.session.tried:
         return moment.turn(*said(Paragraph(moment.words.say("quiz.tried_already"))))
     return _graded(moment, at_hand, answer, grade)
@@ -112,35 +139,23 @@ def _asked(moment: Moment, lesson: Lesson) -> Turn:
     if under_way is None or item is None:
         return moment.turn(*said(Paragraph(moment.words.say("ask.gone"))))
     item = cast("Item", item)
-    options = moment.dice.shuffled(items.options(item))
+    options = items.arranged(item, moment.dice.shuffled(items.options(item)))
     moment, ask, stored = asks.opened(moment, "item", lesson, item, options)
-    moment = moment.changed(expects=Expects.ANSWER.value)
     step = moment.words.say("quiz.question", done=under_way.done + 1, total=series.total(under_way))
     code = code_shown(moment, lesson, item.code) if item.code else ()
-    blocks = (Heading(step), *paragraphs(item.question), *code, *_answer_ways(moment, item, ask))
-    return moment.turn(*stored, *said(*blocks))
-
-
-def _answer_ways(moment: Moment, item: Item, ask: Ask) -> tuple[Block, ...]:
-    """Give how to answer: options, the way to type, hint and "I don't know"."""
-    words = moment.words
-    listed, choices = items.ask(item, ask.options, ask.id, moment.session.tried)
-    how: Spans = () if choices else words.say(f"quiz.how_{item.kind}")
-    if isinstance(item, NumberAnswer) and item.unit:
-        how = (*how, Text(" "), *words.say("quiz.unit", unit=item.unit))
-    more = moment.session.hinted < len(item.hints)
-    hint = presses.answer(words.text("button.hint"), ask.id, presses.HINT) if more else None
-    skip = presses.answer(words.text("button.dont_know"), ask.id, presses.DONT_KNOW)
-    return (*listed, *((Paragraph(how),) if how else ()), *buttons(*choices, hint, skip))
+    moment, shown = panels.asked(moment, item, ask, Heading(step), *paragraphs(item.question), *code)
+    return moment.turn(*stored, *shown)
 
 
 def _hinted(moment: Moment, at_hand: _Open) -> Turn:
     item, shown = at_hand.item, moment.session.hinted
     if shown >= len(item.hints):
-        sentence = Paragraph(moment.words.say("quiz.no_more_hints"))
-        return moment.turn(*said(sentence, *_answer_ways(moment, item, at_hand.ask)))
-    moment = moment.changed(hinted=shown + 1, expects=Expects.ANSWER.value)
-    return moment.turn(*said(*_hint(moment, item, shown), *_answer_ways(moment, item, at_hand.ask)))
+        head: tuple[Block, ...] = (Paragraph(moment.words.say("quiz.no_more_hints")),)
+    else:
+        moment = moment.changed(hinted=shown + 1)
+        head = _hint(moment, item, shown)
+    moment, told = panels.asked(moment, item, at_hand.ask, *head)
+    return moment.turn(*told)
 
 
 def _hint(moment: Moment, item: Item, index: int) -> tuple[Block, ...]:
@@ -149,15 +164,15 @@ def _hint(moment: Moment, item: Item, index: int) -> tuple[Block, ...]:
 
 
 def _graded(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
-    item, ask, words = at_hand.item, at_hand.ask, moment.words
-    feedback = paragraphs(grade.feedback) if grade.feedback else ()
+    item, ask = at_hand.item, at_hand.ask
     match grade.verdict:
         case Verdict.RIGHT:
             alone = ask.tries == 0 and moment.session.hinted == 0
-            close = CloseAsk(ask.id, answer[:_KEPT], 1.0 if alone else 0.5)
-            blocks = (_strong(words.text("quiz.right")), *feedback, *paragraphs(item.explanation))
-            return _closed(moment, at_hand, close, blocks, right=True)
-        case Verdict.NEAR | Verdict.WRONG:
+            credit = 1.0 if alone else max(_HELPED, moment.session.earned)
+            close = CloseAsk(ask.id, answer[:_KEPT], credit)
+            blocks = (_strong(moment.words.text("quiz.right")), *_feedback(grade), *paragraphs(item.explanation))
+            return _closed(moment, at_hand, close, blocks, earned=1.0)
+        case Verdict.PARTIAL | Verdict.NEAR | Verdict.WRONG:
             return _failed(moment, at_hand, answer[:_KEPT], grade)
         case Verdict.UNREAD:
             return asks.refused(moment, "ask.unknown")
@@ -167,31 +182,58 @@ def _graded(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
 
 def _failed(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
     item, ask = at_hand.item, at_hand.ask
-    key = "quiz.near" if grade.verdict is Verdict.NEAR else "quiz.wrong"
-    head: tuple[Block, ...] = (_strong(moment.words.text(key)),)
-    head = (*head, *paragraphs(grade.feedback)) if grade.feedback else head
-    left = len(ask.options) - len(moment.session.tried) - 1
-    if ask.tries + 1 >= _FAILURES or (ask.options and left <= 1):
-        close = CloseAsk(ask.id, answer, 0.0, grade.misconception)
-        return _closed(moment, at_hand, close, (*head, *_solution(moment, item)))
-    moment = moment.changed(tried=(*moment.session.tried, answer), expects=Expects.ANSWER.value)
+    missed = _missed(moment, item, grade)
+    tried = (*moment.session.tried, answer)
+    earned = max(moment.session.earned, grade.credit)
+    if ask.tries + 1 >= _FAILURES or items.exhausted(item, tried):
+        close = CloseAsk(ask.id, answer, earned, grade.misconception)
+        # What is right stands in the solution, with its feedback.
+        only_wrong = replace(grade, notes=tuple(note for note in grade.notes if not note.right))
+        blocks = (*missed, *_feedback(only_wrong), *_solution(moment, item))
+        return _closed(moment, at_hand, close, blocks, earned=earned)
+    head = (*missed, *_feedback(grade))
+    moment = moment.changed(tried=tried, earned=earned)
+    if isinstance(item, items.Marked):
+        moment = moment.changed(marked=items.left_standing(item, moment.session.marked))
     shown = moment.session.hinted
     if shown < len(item.hints):
         head = (*head, *_hint(moment, item, shown))
         moment = moment.changed(hinted=shown + 1)
     again = Paragraph(moment.words.say("quiz.try_again"))
-    tried = Record((CountTry(ask.id, answer),))
-    return moment.turn(tried, *said(*head, again, *_answer_ways(moment, item, ask)))
+    moment, told = panels.asked(moment, item, ask, *head, again)
+    return moment.turn(Record((CountTry(ask.id, answer),)), *told)
 
 
-def _closed(moment: Moment, at_hand: _Open, close: CloseAsk, blocks: tuple[Block, ...], *, right: bool = False) -> Turn:
+def _missed(moment: Moment, item: Item, grade: Grade) -> tuple[Block, ...]:
+    """Say how far an answer is off."""
+    words = moment.words
+    match grade.verdict:
+        case Verdict.PARTIAL:
+            return (Paragraph(words.say("quiz.partial", done=grade.points, total=grade.of)),)
+        case Verdict.NEAR:
+            return (_strong(words.text("quiz.near")),)
+        case _ if isinstance(item, OrderSteps):
+            return (_strong(words.text("quiz.wrong")), Paragraph(words.say("quiz.order_until", n=grade.points)))
+        case _:
+            return (_strong(words.text("quiz.wrong")),)
+
+
+def _feedback(grade: Grade) -> tuple[Block, ...]:
+    notes = tuple(
+        (Text("✓ " if note.right else "✗ "), *inline(note.part), Text(" — "), *inline(note.feedback))
+        for note in grade.notes
+    )
+    return (*(paragraphs(grade.feedback) if grade.feedback else ()), *((Bullets(notes),) if notes else ()))
+
+
+def _closed(moment: Moment, at_hand: _Open, close: CloseAsk, blocks: tuple[Block, ...], *, earned: float) -> Turn:
     """Store the answer, say what is to be said of it, and ask the next item or give the score."""
     under_way = moment.session.series
     if under_way is None:
         return asks.refused(moment, "ask.gone")
     lesson = at_hand.lesson
-    after = series.advanced(under_way, credit=1.0 if right else 0.0)
-    moment = moment.changed(series=after, asked="", hinted=0, tried=())
+    after = series.advanced(under_way, credit=earned)
+    moment = moment.at(moment.session.unasked()).changed(series=after)
     effects: tuple[Effect, ...] = (Record((close,)), *said(*blocks))
     if after.ahead:
         return _asked(moment, lesson).after(*effects)
@@ -203,13 +245,13 @@ def _score(moment: Moment, lesson: Lesson) -> tuple[Block, ...]:
     words = moment.words
     under_way = moment.session.series
     missed = under_way.missed if under_way else ()
-    done, right = (under_way.done, round(under_way.credit)) if under_way else (0, 0)
+    done, credit = (under_way.done, round(under_way.credit, 2)) if under_way else (0, 0.0)
     topics = [item.topic for item in lesson.check if item.id in missed]
     again = [section for section in lesson.sections if section.topic in topics]
     places = [Place(lesson.slug, Part.SECTION, section.id) for section in again]
     advice = words.say("quiz.read_again") if places else words.say("quiz.all_right" if not missed else "quiz.done")
     return (
-        Heading(words.say("quiz.score", done=right, total=done)),
+        Heading(words.say("quiz.score", done=Number(plain(credit)), total=done)),
         Paragraph(advice),
         *buttons(
             *(presses.to_place(moment, lesson, place) for place in places),
@@ -221,7 +263,7 @@ def _score(moment: Moment, lesson: Lesson) -> tuple[Block, ...]:
 
 
 def _solution(moment: Moment, item: Item) -> tuple[Block, ...]:
-    return (*items.solution(item, moment.words.say("quiz.solution")), *paragraphs(item.explanation))
+    return (*items.solution(item, moment.words.say("quiz.solution"), moment.words), *paragraphs(item.explanation))
 
 
 def _strong(text: str) -> Paragraph:

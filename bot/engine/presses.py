@@ -4,6 +4,8 @@ Law: every payload made here is one that `pressing.py` leads somewhere. A lesson
 a long id leaves no room; ids are unique in the course.
 """
 
+import re
+
 from bot.engine import buttons
 from bot.engine.buttons import Op
 from bot.engine.commands import Command
@@ -19,6 +21,7 @@ HINT = "_hint"
 FLIP = "_flip"
 KNEW = "_knew"
 MISSED = "_missed"
+CONFIRM = "_done"
 """Options that no id can be: ids begin with a letter."""
 
 
@@ -83,6 +86,17 @@ def after_myth(moment: Moment, lesson: Lesson) -> Choice:
     if series is not None and (series.kind, series.lesson) == ("myths", lesson.slug) and series.ahead:
         return Choice(moment.words.text("button.next_myth"), buttons.encode(Op.MYTHS, lesson.slug))
     return Choice(moment.words.text("button.quiz"), buttons.encode(Op.QUIZ, lesson.slug))
+
+
+def mark(what: str, at: int) -> str:
+    """Write the option that marks the place `at` of an ask's options; it says what is to be, so that it counts once."""
+    return f"_{what}.{at}"
+
+
+def marking(option: str) -> tuple[str, int] | None:
+    """Read what `mark` wrote; None when it is another option."""
+    what, dot, at = option.removeprefix("_").partition(".")
+    return (what, int(at)) if option.startswith("_") and dot and re.fullmatch(r"\d{1,2}", at, re.ASCII) else None
 
 
 def answer(text: str, ask: str, option: str) -> Choice:

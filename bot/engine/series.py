@@ -22,7 +22,7 @@ def taken_up(session: Session, kind: str, lesson: str, ids: Sequence[str]) -> tu
     before = next((each for each in aside if (each.kind, each.lesson) == (kind, lesson)), None)
     aside = tuple(each for each in aside if (each.kind, each.lesson) != (kind, lesson))[-_MOST_ASIDE:]
     series = before or Series(kind, lesson, tuple(ids))
-    return session.with_(series=series, aside=aside, asked="", hinted=0, tried=()), before is not None
+    return session.unasked().with_(series=series, aside=aside), before is not None
 
 
 def advanced(series: Series, *, credit: float) -> Series:
@@ -46,4 +46,4 @@ def total(series: Series) -> int:
 def finished(session: Session, key: str) -> Session:
     """End the series under way and count it as visited under its key."""
     visited = session.visited if key in session.visited else (*session.visited, key)
-    return session.with_(series=None, asked="", hinted=0, tried=(), expects=Expects.NOTHING.value, visited=visited)
+    return session.unasked().with_(series=None, expects=Expects.NOTHING.value, visited=visited)

@@ -56,7 +56,9 @@ class Played:
 class Session:
     """Everything a turn remembers. `asked` is the ask that is open; `expects` says what a typed line would be.
 
-    `aside` are series left in the middle; `hinted` (hints shown) and `tried` (failed answers) belong to the open ask.
+    `aside` are series left in the middle. To the open ask belong `hinted` (hints shown), `tried` (failed answers),
+    `marked` (options marked or placed, not confirmed yet), `panel` (the slot of the reply that shows the marks) and
+    `earned` (the best credit of a partial answer).
     """
 
     learner: str
@@ -74,10 +76,17 @@ class Session:
     hinted: int = 0
     tried: tuple[str, ...] = ()
     played: tuple[Played, ...] = ()
+    marked: tuple[str, ...] = ()
+    panel: str = ""
+    earned: float = 0.0
 
     def with_(self, **changes: object) -> "Session":
         """Give a copy with some fields changed."""
         return replace(self, **changes)  # type: ignore[arg-type]
+
+    def unasked(self) -> "Session":
+        """Give a copy without an open ask, and without what belongs to one."""
+        return replace(self, asked="", hinted=0, tried=(), marked=(), panel="", earned=0.0)
 
 
 def to_json(session: Session) -> str:

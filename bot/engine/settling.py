@@ -27,14 +27,11 @@ def settled(moment: Moment) -> tuple[Moment, tuple[Effect, ...]]:
     series = _series(moment, session.series)
     aside = tuple(kept for each in session.aside if (kept := _series(moment, each)) is not None)
     waits = session.expects if session.expects != Expects.ANSWER else Expects.NOTHING.value
-    settled_moment = moment.changed(
+    settled_moment = moment.at(session.unasked()).changed(
         course_hash=moment.course.hash,
         place=place,
         series=series,
         aside=aside,
-        asked="",
-        hinted=0,
-        tried=(),
         expects=waits,
     )
     notes: list[Effect] = []

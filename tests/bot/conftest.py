@@ -106,6 +106,66 @@ def items() -> tuple[schema.Item, ...]:
     )
 
 
+@pytest.fixture(scope="session")
+def other_items() -> tuple[schema.Item, ...]:
+    """Give an item of each kind that the small lesson has none of."""
+    hints = ("التلميح الأول.",)
+    return (
+        schema.SeveralChoice(
+            kind="several",
+            id="item-several",
+            topic=Topic.VECTORIZATION,
+            question="أي العبارات تعمل على المصفوفة كلها؟",
+            hints=hints,
+            explanation="الحلقة والقائمة تمران على العناصر واحدًا واحدًا.",
+            options=(
+                option("sum", "`x.sum()`", right=True),
+                option("loop", "حلقة `for`", misconception="loops-are-fine"),
+                option("times", "`x * 2`", right=True),
+                option("list", "قائمة مختصرة", misconception="lists-are-fast"),
+                option("dot", "`x @ x`", right=True),
+            ),
+        ),
+        schema.TrueFalse(
+            kind="true_false",
+            id="item-true-false",
+            topic=Topic.VECTORIZATION,
+            question="البث ينسخ المصفوفة الصغيرة في الذاكرة.",
+            explanation="البث يقرأ القيمة نفسها مرارًا.",
+            answer=False,
+            to_true=schema.Side(feedback="لا تُنسخ القيم.", misconception="broadcast-copies"),
+            to_false=schema.Side(feedback="نعم، تُقرأ مرارًا."),
+        ),
+        schema.OrderSteps(
+            kind="order",
+            id="item-order",
+            topic=Topic.PYTHON_LOOPS,
+            question="ما ترتيب هذه الخطوات؟",
+            hints=hints,
+            explanation="الإحماء قبل القياس دائمًا.",
+            steps=tuple(
+                schema.Step(id=name, text=text, feedback=f"ملاحظة على الخطوة {name}.", misconception=missed)
+                for name, text, missed in (
+                    ("warm", "الإحماء", "no-warm-up"),
+                    ("repeat", "القياس مرات كثيرة", None),
+                    ("median", "أخذ الوسيط", None),
+                    ("compare", "المقارنة", None),
+                )
+            ),
+        ),
+        schema.FillBlank(
+            kind="blank",
+            id="item-blank",
+            topic=Topic.VECTORIZATION,
+            question="ما الذي يكمل العبارة `x.____(axis=0)` لجمع الأعمدة؟",
+            explanation="الدالة `sum` تجمع على المحور.",
+            answer="sum",
+            alternatives=("sum()",),
+            near=(schema.Near(answer="mean", feedback="هذا المتوسط.", misconception="mean-is-sum"),),
+        ),
+    )
+
+
 def small_lesson(slug: str = "small", title: str = "درس صغير") -> schema.Lesson:
     return schema.Lesson(
         slug=slug,

@@ -4,6 +4,7 @@ Regenerate them, after looking at why they changed, with REGENERATE_CONVERSATION
 """
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import yaml
 from bot.engine.events import ButtonPressed, ChatOpened, CodeSent, Event, FileSent, RunProgressed, TextSent
 from bot.engine.replies import Choices, Reply, Spans, Step
 from bot.testing import CAPABLE, MACHINE, Conversation
-from content.schema import Course, Explorer
+from content.schema import Course, Explorer, Item
 from sandbox_runner.protocol import (
     Accepted,
     Claim,
@@ -185,11 +186,21 @@ def with_explorer(course: Course, kind: str | None) -> Course:
     return course.model_copy(update={"lessons": lessons})
 
 
+def with_items(course: Course, kinds: Sequence[str], others: tuple[Item, ...]) -> Course:
+    """Give the course with other items in each lesson's check, where a conversation names their kinds."""
+    if not kinds:
+        return course
+    items = tuple(item for kind in kinds for item in others if item.kind == kind)
+    lessons = tuple(lesson.model_copy(update={"check": items}) for lesson in course.lessons)
+    return course.model_copy(update={"lessons": lessons})
+
+
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_conversation_goes_as_written(path: Path, course: Course) -> None:
+def test_a_conversation_goes_as_written(path: Path, course: Course, other_items: tuple[Item, ...]) -> None:
     written = yaml.safe_load(path.read_text())
     steps = [{key: value for key, value in step.items() if key != "replies"} for step in written["steps"]]
-    script = Script(with_explorer(course, written.get("explorer")), away=written.get("away", False))
+    course = with_items(with_explorer(course, written.get("explorer")), written.get("items", ()), other_items)
+    script = Script(course, away=written.get("away", False))
     played = [{**step, "replies": script.play(step)} for step in steps]
     if REGENERATE:
         text = yaml.dump(

@@ -5,7 +5,7 @@ import pytest
 from bot.engine.quizzes import items, numeric, predict, single
 from bot.engine.quizzes.grades import Verdict
 from bot.engine.replies import CodeBlock, Paragraph
-from bot.engine.wording import plain
+from bot.engine.wording import Wording, plain
 from content.schema import Course, Near, NumberAnswer, PredictOutput, SingleChoice, Topic
 
 
@@ -99,13 +99,13 @@ def test_a_typed_choice_is_a_number_in_the_order_shown_or_the_text(course: Cours
 
 def test_every_item_of_the_course_has_a_solution_that_is_right(course: Course) -> None:
     for item in course.lessons[0].check:
-        (block,) = items.solution(item, ())
+        (block,) = items.solution(item, (), Wording(course.phrases))
         assert isinstance(block, Paragraph)
         answer = items.read(item, items.options(item), plain(block.spans).strip())
         assert items.grade(item, answer).verdict is Verdict.RIGHT
 
 
 def test_a_solution_of_several_lines_stands_in_a_block() -> None:
-    *_, block = items.solution(predicting("1\n2"), ())
+    *_, block = items.solution(predicting("1\n2"), (), Wording({}))
     assert isinstance(block, CodeBlock)
     assert predict.grade(predicting("1\n2"), "1 2").verdict is Verdict.RIGHT

@@ -67,6 +67,16 @@ def test_the_copied_course_has_no_fault(root: Path) -> None:
         ("    within: 0.1\n", "", snapshot(["lesson.yaml:-5: check[9]: the number has no tolerance; add within (how far it may be) or rel (which part of the value)"])),
         ('      - answer: "4"\n', '      - answer: "8.05"\n', snapshot(["lesson.yaml:+0: check[9].near[0].answer: 8.05 counts as right already; choose another near miss or less tolerance"])),
         ('      - answer: "4"\n', "      - answer: four\n", snapshot(["lesson.yaml:+0: check[9].near[0].answer: 'four' is no number; write the near miss as a number between quotes"])),
+        # marked, judged, ordered and filled in
+        ("        feedback: نعم. المقارنة حلقة", "        misconception: odd\n        feedback: نعم. المقارنة حلقة", snapshot(["lesson.yaml:+0: check[12].options[2].misconception: the right option shows a misconception; remove the key here"])),
+        ("  - id: q-why-slow\n    kind: single", "  - id: q-why-slow\n    kind: several", snapshot(["lesson.yaml:+4: check[0].options: 1 option is right; mark at least two, or use kind: single"])),
+        ("    answer: true\n    to_true:\n", "    answer: false\n    to_true:\n", snapshot(["lesson.yaml:+5: check[13].to_false.misconception: the right answer shows a misconception; remove the key here"])),
+        ("    answer: true\n    to_true:\n", "    answer: yes\n    to_true:\n", snapshot(['lesson.yaml:+0: check[13].answer: "yes" is not allowed here; write true or false, without quotes'])),
+        ("        text: تُحجز ذاكرة النتيجة", "        text: تُفحص الأنواعُ والأشكال.", snapshot(["lesson.yaml:+0: check[14].steps[2].text: the text says the same as that of the step types; write another text"])),
+        ("        text: تُحجز ذاكرة النتيجة", "        text: تُحجز ذاكرة النتيجة كلها دفعة واحدة قبل أن يبدأ أي حساب من الحسابات", snapshot(["lesson.yaml:+0: check[14].steps[2].text: the text has 67 characters; shorten or divide it: at most 60 fit"])),
+        ("في `a[:, ____]` لكي", "في `a[:, x]` لكي", snapshot(["lesson.yaml:+0: check[15].question: there is no blank; write exactly one `____`, in the question or in the code"])),
+        ("في `a[:, ____]` لكي", "في `a[____, ____]` لكي", snapshot(["lesson.yaml:+0: check[15].question: the question and its code have 2 blanks; write exactly one `____`, in the question or in the code"])),
+        ('alternatives: ["np.newaxis", "numpy', 'alternatives: ["none", "numpy', snapshot(["lesson.yaml:+0: check[15].alternatives[0]: 'none' is compared as another answer of this item is; remove it or change it"])),
         # prose
         ("كيف أحسب مجموع المربعات من غير حلقة؟", "كيف أحسب مجموع المربعات من غير حلقة?", snapshot(["lesson.yaml:+0: sections[0].questions[0]: the Latin mark ? in an Arabic sentence; write ؟"])),
         ("الطريقة الأولى حلقة `for` تمر", "الطريقة الأولى, حلقة `for` تمر", snapshot(["lesson.yaml:-1: sections[0].blocks[0].text: the Latin mark , in an Arabic sentence; write ،"])),

@@ -19,14 +19,22 @@ _TOKEN = re.compile(r"[^\s\[\](){},]+|[\[\](){},]")
 
 def grade(item: PredictOutput, text: str) -> Grade:
     """Grade a typed prediction."""
-    given = _normal(text)
-    if any(_same(given, _normal(right)) for right in (item.answer, *item.alternatives)):
+    if any(same_output(text, right) for right in (item.answer, *item.alternatives)):
         return Grade(Verdict.RIGHT)
-    near = near_miss(item.near, (_same(given, _normal(miss.answer)) for miss in item.near))
+    near = near_miss(item.near, (same_output(text, miss.answer) for miss in item.near))
     if near:
         return near
-    talks = _PROSE.search(text) is not None and _PROSE.search(item.answer) is None
-    return Grade(Verdict.UNREAD if not given or talks else Verdict.WRONG)
+    return Grade(Verdict.UNREAD if not _normal(text) or is_talk(text, item.answer) else Verdict.WRONG)
+
+
+def same_output(given: str, right: str) -> bool:
+    """Tell whether two texts say the same, however spaces, digits and quotes are written."""
+    return _same(_normal(given), _normal(right))
+
+
+def is_talk(text: str, answer: str) -> bool:
+    """Tell whether somebody talks instead of answering."""
+    return _PROSE.search(text) is not None and _PROSE.search(answer) is None
 
 
 def _normal(text: str) -> str:
