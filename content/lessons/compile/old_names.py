@@ -1,4 +1,5 @@
 import torch
+from torch._dynamo.exc import InvalidBackend
 
 
 def double(x):
@@ -9,5 +10,5 @@ for name in ("aot_cudagraphs", "nvfuser", "inductor"):
     try:
         torch.compile(double, backend=name)
         print(name, "known")
-    except Exception as error:
+    except InvalidBackend as error:
         print(name, type(error).__name__)

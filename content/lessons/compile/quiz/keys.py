@@ -2,4 +2,5 @@ import torch
 
 model = torch.nn.Linear(2, 1, bias=False)
 wrapped = torch.compile(model)
-print(list(wrapped.state_dict())[0])
+for name in wrapped.state_dict():
+    print(name)
