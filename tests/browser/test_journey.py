@@ -140,20 +140,37 @@ async def answer_the_quiz(page: Page, lesson: dict[str, Any]) -> None:
     """Answer every item, by button, in writing or by «لا أعرف», in whatever order they come."""
     await press(page, re.compile("^الاختبار"))
     for number, _ in enumerate(lesson["check"], 1):
-        await expect(newest(page).locator("h2")).to_contain_text(f"السؤال {number} ", timeout=WAIT_MS)
-        asked = _bare("".join(await newest(page).locator("h2 ~ p, pre").all_inner_texts()))
+        heading = page.locator("article h2").last  # what is marked stands in a reply of its own under the question
+        await expect(heading).to_contain_text(f"السؤال {number} ", timeout=WAIT_MS)
+        question = page.locator("article", has=page.locator("h2")).last
+        asked = _bare("".join(await question.locator("h2 ~ p, pre").all_inner_texts()))
         (item,) = (item for item in lesson["check"] if _bare(item["question"] + item.get("code", "")) in asked)
         match item["kind"]:
             case "single":
                 right = next(option for option in item["options"] if option.get("right"))
-                await press(page, re.compile(re.escape(right["text"].replace("`", "")[:25])))
-            case "predict":
-                await write(page, item["answer"])
+                await press(page, _labelled(right))
+            case "several":
+                for option in item["options"]:
+                    if option.get("right"):
+                        await press(page, _labelled(option))
+                await press(page, "تأكيد")
+            case "true_false":
+                await press(page, "صواب" if item["answer"] else "خطأ")
+            case "order":
+                for step in item["steps"]:
+                    await press(page, _labelled(step))
+                await press(page, "تأكيد")
+            case "predict" | "blank":
+                await write(page, str(item["answer"]))
             case "number":
                 await write(page, str(item["value"]))
             case _:
                 await press(page, "لا أعرف")
     await expect(newest(page)).to_contain_text("النتيجة", timeout=WAIT_MS)
+
+
+def _labelled(option: dict[str, str]) -> re.Pattern[str]:
+    return re.compile(re.escape(option["text"].replace("`", "")[:25]))
 
 
 def _bare(text: str) -> str:
