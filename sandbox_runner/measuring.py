@@ -8,12 +8,13 @@ import os
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sandbox_runner.asking import Done, Harness, Named, Parsed, Pinned, Seat, SetUp, Stopped, believable
 from sandbox_runner.challenge import Challenges
 from sandbox_runner.channel import Channel, HungUp, Tampered
 from sandbox_runner.checking import Checking
+from sandbox_runner.mistakes import Mistakes, arranged
 from sandbox_runner.pinning import Place, apart, place_on
 from sandbox_runner.protocol import Device, Ending, Fault, Flag, Job, Phase, Progress, Ratio, Reached, Variant
 from sandbox_runner.rounds import BUDGET_S, Rounds
@@ -67,12 +68,12 @@ async def measure(
         with apart(place):
             await timing.run()
     except Stopped as stopped:
-        return timing.summary(stopped.ending, stopped)
+        return timing.told(stopped.ending, stopped)
     except Tampered:
         return Measured(Ending.TAMPERED, phases_ms=timing.harness.phases_ms)
     except HungUp:
-        return timing.summary(None)
-    return timing.summary(Ending.OK)
+        return timing.told(None)
+    return timing.told(Ending.OK)
 
 
 @dataclass(slots=True)
@@ -87,6 +88,7 @@ class _Timing:
     own_ns: tuple[int, ...] = ()
     checking: Checking | None = None
     rounds: Rounds | None = None
+    mistakes: Mistakes | None = None
     checked: str = ""
     flags: list[Flag] = field(default_factory=list)
 
@@ -97,6 +99,9 @@ class _Timing:
             believable(parsed)
             self.named, self.own = parsed.variants, parsed.own
             self.flags += [Flag(code[:80], {}, line) for code, line in parsed.remarks]
+            lines, cuda = self.job.source.count("\n") + 1, self.job.device is not Device.CPU
+            self.mistakes = Mistakes(self.harness, self.named, lines, cuda)
+            await self.mistakes.look()
             await self.harness.ask(Done, "imports")
         with self.harness.phase(Phase.RUN):
             setup, _, _ = await self.harness.ask(SetUp, "setup")
@@ -146,6 +151,15 @@ class _Timing:
         with self.harness.phase(Phase.MEASURE):
             self.rounds = Rounds(seats, self.clock, self.rng, BUDGET_S[self.job.budget], per_call, challenges)
             await self.rounds.run()
+        if self.mistakes:
+            await self.mistakes.instrument(n)
+
+    def told(self, ending: Ending | None, stopped: Stopped | None = None) -> Measured:
+        """Sum up, with the mistakes that were found before all other remarks."""
+        seen = self.summary(ending, stopped)
+        fault = seen.fault.last_line if seen.fault else ""
+        found = self.mistakes.flags(seen.variants, seen.ratios, self.own_ns, fault) if self.mistakes else []
+        return replace(seen, flags=arranged((*seen.flags, *found)))
 
     def summary(self, ending: Ending | None, stopped: Stopped | None = None) -> Measured:
         """Sum up; figures that the outer clock contradicts are named and left out, whatever ended the run."""

@@ -15,6 +15,7 @@ from . import blocks
 from .cells import Plan, plan
 from .faults import tell
 from .functions import CellError, Variant, compiled, result_names
+from .inspecting import Called, Inspector
 from .outputs import marks, piece, pieces_of, widened
 from .wire import HungUpError, Line
 
@@ -42,7 +43,7 @@ def serve(line: Line, source: str, filename: str) -> None:
         name: getattr(bench, name)
         for name in (
             *("pin", "parse", "imports", "setup", "fresh", "first", "result", "wide"),
-            *("prepare", "go", "mark", "reveal", "calm", "hold"),
+            *("prepare", "go", "mark", "reveal", "calm", "hold", "look", "instrument"),
         )
     }
     while True:
@@ -72,6 +73,7 @@ class _Bench:
         self._names = self._main.__dict__
         self._names.update(__file__=filename, __builtins__=__builtins__)
         self._sink = blocks.open_sink()
+        self._inspector = Inspector(source, filename)
 
     def pin(self, threads: int, cores: list[int]) -> Answer:
         """Fix threads and cores before anything that computes is imported; say which cores are had."""
@@ -115,6 +117,7 @@ class _Bench:
         size = self._names.get("n", DEFAULT_SIZE)
         size = size if type(size) is int and 0 < size < _MOST_SIZE else DEFAULT_SIZE
         if self._make is None:
+            self._inspector.remember(self._names)
             self._sets = {i: [({}, self._function(v, taken[i]))] for i, v in enumerate(self._planned.variants)}
         return b"", {"makes": self._make is not None, "n": size, "own": own}
 
@@ -187,6 +190,24 @@ class _Bench:
         """Give the chunks asked for of a result as it now is."""
         found = self._pieces(variant, self._kept.get(variant), share, _WATCHED_ELEMENTS)
         return pieces_of(found, chunks), {}
+
+    def look(self, *, cuda: bool) -> Answer:
+        """Apply the static rules of mistakes."""
+        return b"", {"found": self._inspector.look(self._planned.variants, cuda=cuda)}
+
+    def instrument(self, n: int) -> Answer:
+        """Run the passes that look for mistakes, none of which is timed for the learner."""
+        blocks.hold_compiled(still=False)
+        makes, own = self._make is not None, self._planned.own
+        with blocks.Quiet(self._sink):
+            found = self._inspector.instrument(self._called(None), n, self._called, makes=makes, own=own)
+        return b"", {"found": found}
+
+    def _called(self, n: int | None) -> list[Called]:
+        """Give each variant as it is called; on inputs made anew where a size is given."""
+        if n is not None:
+            self.fresh(n, n)
+        return [(sets[0][1], sets[0][1].__globals__, sets[0][0]) for _, sets in sorted(self._sets.items())]
 
     def calm(self) -> Answer:
         """Collect garbage, set aside what lives, and collect no more by itself."""

@@ -1,0 +1,165 @@
+"""Looks for mistakes of measuring in one source: before its code runs, after its set-up, and after it was timed.
+
+Law: what is found here is a claim; the parent decides what of it is said. No pass runs while anything is timed, none
+outlasts its time, and one that fails finds nothing.
+"""
+
+import time
+import types
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from . import magics
+from .functions import Variant
+from .mistakes import (
+    instrument_compile,
+    instrument_gpu,
+    instrument_inputs,
+    instrument_ops,
+    instrument_process,
+    instrument_profile,
+    instrument_results,
+    instrument_training,
+    static,
+    watch,
+)
+from .mistakes.findings import Finding
+from .mistakes.instrument_results import Returned
+from .mistakes.subject import Subject
+
+_clock = time.perf_counter_ns
+_SPENT_NS = 4_000_000_000
+_LONG_CALL_NS = 1e9
+_MOST = 64
+
+Called = tuple[types.FunctionType, dict[str, Any], dict[str, Any]]
+"""A variant's function, its globals, and the inputs made for it."""
+
+
+class Inspector:
+    """One source under inspection."""
+
+    def __init__(self, source: str, filename: str) -> None:
+        self._source, self._filename = source, filename
+        self._variants: tuple[Variant, ...] = ()
+        self._static: list[Finding] = []
+        self._before: dict[str, Any] = {}
+        self._found: list[Finding] = []
+        self._deadline = 0
+
+    def look(self, variants: Sequence[Variant], *, cuda: bool) -> list[dict[str, object]]:
+        """Apply the static rules; `variants` are as the source was taken apart."""
+        self._variants = tuple(variants)
+        tree = magics.take_out(self._source.removeprefix("\ufeff"), self._filename).tree
+        self._static = static.look(tree, [variant.body for variant in variants], cuda=cuda)
+        return told(self._static)
+
+    def remember(self, names: dict[str, Any]) -> None:
+        """Keep what the set-up left, to see later what the calls have changed of it."""
+        self._before = instrument_inputs.remember(names)
+
+    def instrument(
+        self, called: Sequence[Called], n: int, remake: Callable[[int], Sequence[Called]], *, makes: bool, own: bool
+    ) -> list[dict[str, object]]:
+        """Run the passes; `remake` makes the inputs anew for another size, where the set-up can (`makes`)."""
+        self._deadline = _clock() + _SPENT_NS
+        self._found = []
+        subjects = self._subjects(called)
+        for look in (instrument_compile.breaks, instrument_compile.cudagraphs, instrument_compile.frames):
+            self._try(look)
+        self._try(instrument_process.threads)
+        self._try(instrument_process.modes)
+        spent: dict[int, float] = {}
+        returned: list[Returned] = []
+        for subject in subjects:
+            self._try(_timed, subject, spent)
+            self._try(instrument_compile.recompiles, subject, makes=makes)
+            self._watched(subject, spent.get(subject.index, 0.0), returned)
+        if len(returned) == len(subjects):
+            self._try(instrument_results.compared, returned)
+        short = [s for s in subjects if 0 < spent.get(s.index, 0.0) < _LONG_CALL_NS]
+        if len(short) == len(subjects):
+            self._try(instrument_process.faults, subjects)
+        for subject in short:
+            self._closer(subject, spent[subject.index], own=own, makes=makes)
+        if instrument_gpu.on_gpu():
+            self._on_gpu(subjects, n, remake if makes else None)
+        return told(self._found[:_MOST])
+
+    def _subjects(self, called: Sequence[Called]) -> list[Subject]:
+        lines = [variant.line for variant in self._variants]
+        return [Subject(i, lines[i], *each) for i, each in enumerate(called)]
+
+    def _watched(self, subject: Subject, call_ns: float, returned: list[Returned]) -> None:
+        """Watch one call of a variant by its operations, and keep what it returned."""
+        marks = self._marks(subject.index)
+        seen = watch.Watched()
+        self._try(_watch, subject, seen)
+        if not seen.done:
+            return
+        one = Returned(subject, seen.value, self._trains(), "only_views" in marks, marks.get("only_views"))
+        returned.append(one)
+        enters = "uses_autocast" in marks
+        for rule in instrument_ops.RULES:
+            self._try(rule, subject, seen)
+        self._try(instrument_ops.outside_autocast, subject, seen, enters=enters)
+        self._try(instrument_ops.casts, subject, seen, enters=enters)
+        self._try(instrument_results.views, one)
+        self._try(instrument_results.inference, one)
+        self._try(instrument_inputs.denormals, subject, one.value, call_ns)
+
+    def _closer(self, subject: Subject, call_ns: float, *, own: bool, makes: bool) -> None:
+        """Call a variant some more times, on values and in ways of its own."""
+        marks = self._marks(subject.index)
+        if not makes:
+            self._try(instrument_inputs.changes, subject, self._before)
+        self._try(instrument_profile.profile, subject)
+        for loop in (each for each in self._static if each.code == "loops_over" and each.variant == subject.index):
+            self._try(instrument_results.loops, subject, str(loop.values["what"]), loop.line, call_ns)
+        if "never_empties" in marks:
+            self._try(instrument_training.gradients, subject, marks["never_empties"])
+        if "uses_backward" in marks:
+            self._try(instrument_training.scalers, subject, own=own)
+        self._try(instrument_inputs.constants, subject, call_ns)
+        self._try(instrument_inputs.cached, subject, call_ns)
+
+    def _on_gpu(self, subjects: list[Subject], n: int, remake: Callable[[int], Sequence[Called]] | None) -> None:
+        for subject in subjects:
+            self._try(instrument_gpu.busy, subject, loads="uses_loader" in self._marks(subject.index))
+            self._try(instrument_gpu.allocates, subject)
+        if remake is not None and len(subjects) > 1:
+            self._try(instrument_gpu.crossover, subjects, n, lambda size: self._subjects(remake(size)))
+
+    def _marks(self, variant: int) -> dict[str, int | None]:
+        return {each.code: each.line for each in self._static if each.variant == variant}
+
+    def _trains(self) -> bool:
+        return any(each.code == "uses_backward" for each in self._static)
+
+    def _try(self, find: Callable[..., Iterable[Finding]], *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+        """Let one pass look, if there is time left; whatever it raises, it found nothing."""
+        if _clock() > self._deadline:
+            return
+        try:
+            self._found += find(*args, **kwargs)
+        except BaseException:  # noqa: BLE001 - it is the learner's code that runs, once more than it was asked to
+            return
+
+
+def _timed(subject: Subject, spent: dict[int, float]) -> tuple[Finding, ...]:
+    subject.call()
+    spent[subject.index] = subject.time()
+    return ()
+
+
+def _watch(subject: Subject, seen: watch.Watched) -> tuple[Finding, ...]:
+    watch.watch(subject.call, seen)
+    seen.done = True
+    seen.promoted = watch.watch_numpy(subject)
+    return ()
+
+
+def told(found: list[Finding]) -> list[dict[str, object]]:
+    """Give findings as they cross."""
+    return [asdict(each) for each in found]

@@ -1,0 +1,91 @@
+"""Passes that need a GPU: how busy it is, new memory from the driver, and where it overtakes the CPU.
+
+Law: on a host without a GPU nothing is found, and nothing is pretended.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import subject as of
+from .findings import Finding
+from .subject import Subject
+
+_modules = sys.modules
+_BUSY = 0.5
+_LAUNCH_TIMES = 1.3
+_LEAST_NS = 2e4
+_SIZES = (1, 10, 100)
+_MOST_CROSSED_NS = 5e8
+
+
+def on_gpu() -> bool:
+    """Whether a GPU was touched in this process."""
+    torch = _modules.get("torch")
+    return torch is not None and bool(torch.cuda.is_initialized())
+
+
+def busy(subject: Subject, *, loads: bool) -> Iterator[Finding]:
+    """Mistakes 44 and 45: the GPU waits for Python, or for a loader of data."""
+    torch: Any = _modules["torch"]
+    subject.call()
+    of.synchronize()
+    activities = [torch.profiler.ProfilerActivity.CUDA]
+    calls = 5
+    begin = of.clock()
+    for _ in range(calls):
+        subject.function()
+    of.synchronize()
+    wall = float(of.clock() - begin)
+    with torch.profiler.profile(activities=activities) as profiler:
+        for _ in range(calls):
+            subject.function()
+        of.synchronize()
+    kernels = sum(float(e.device_time_total) * 1e3 for e in profiler.events() if "CUDA" in str(e.device_type))
+    if kernels <= 0 or wall < _LEAST_NS:
+        return
+    part = min(kernels / wall, 1.0)
+    if loads and part < _BUSY:
+        yield Finding("gpu_idle", subject.line, {"share": 1 - part}, subject.index)
+    elif not loads and wall > _LAUNCH_TIMES * kernels:
+        yield Finding("launch_bound", subject.line, {"share": 1 - part}, subject.index)
+
+
+def allocates(subject: Subject) -> Iterator[Finding]:
+    """Mistake 23: the driver is asked for memory again in each call."""
+    torch: Any = _modules["torch"]
+    subject.function()
+    before = torch.cuda.memory_stats().get("num_device_alloc", 0)
+    for _ in range(3):
+        subject.function()
+    of.synchronize()
+    if torch.cuda.memory_stats().get("num_device_alloc", 0) - before >= 3:  # noqa: PLR2004 - one a call
+        yield Finding("empty_cache", subject.line, {}, subject.index)
+
+
+def crossover(subjects: list[Subject], n: int, remake: Callable[[int], list[Subject]]) -> Iterator[Finding]:
+    """Mistake 47: a variant on the GPU is held against one on the CPU at a size where the winner is not yet settled."""
+    where = [_device(subject) for subject in subjects]
+    if set(where) != {"cpu", "cuda"}:
+        return
+    cpu, gpu = subjects[where.index("cpu")].index, subjects[where.index("cuda")].index
+    wins: list[tuple[int, bool]] = []
+    for times in _SIZES:
+        made = remake(n * times)
+        spent = [min(_timed(made[index]) for _ in range(3)) for index in (cpu, gpu)]
+        wins.append((n * times, spent[1] < spent[0]))
+        if max(spent) > _MOST_CROSSED_NS:
+            break
+    if not wins[0][1] and (crossed := next((size for size, won in wins if won), 0)):
+        yield Finding("crossover", subjects[gpu].line, {"size": crossed, "from_size": n}, gpu)
+
+
+def _timed(subject: Subject) -> float:
+    subject.call()
+    return subject.time()
+
+
+def _device(subject: Subject) -> str:
+    found = [value for value in subject.arrays().values() if of.is_tensor(value)]
+    parts = [each for module in subject.modules() for each in module.parameters()]
+    return "cuda" if any(each.is_cuda for each in (*found, *parts)) else "cpu"

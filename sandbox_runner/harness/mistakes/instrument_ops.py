@@ -1,0 +1,175 @@
+"""Passes over one call of torch, operation by operation: copies, casts, promotion, autocast, creation, layouts, modes.
+
+Law: each pass is a function of what was watched; shares are of the operations' own time.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from .findings import Finding
+from .subject import Subject
+from .watch import Op, Seen, Watched
+
+_modules = sys.modules
+_MATMULS = frozenset(
+    {
+        *("mm", "addmm", "bmm", "baddbmm", "convolution", "linear", "matmul", "mv", "dot", "mkldnn_linear"),
+        *("_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_convolution"),
+        *("_scaled_dot_product_flash_attention_for_cpu", "cudnn_convolution", "mkldnn_convolution"),
+    }
+)
+_CREATIONS = frozenset(
+    {
+        *("randn", "rand", "randint", "randperm", "normal_", "uniform_", "normal", "rand_like", "randn_like"),
+        *("random_", "exponential_", "multinomial", "arange", "linspace", "normal_functional", "randint_like"),
+    }
+)
+_HALVES = {"float16", "bfloat16"}
+_FLOATS = {"float16", "bfloat16", "float32", "float64"}
+_COPIES = frozenset({"_to_copy", "copy_"})
+LEAST_SHARE = 0.15
+_CAST_SHARE = 0.3
+_LEAST_SIZE = 256
+_MANY_READS, _MANY_SHAPES = 3, 3
+
+
+def copies_to_gpu(subject: Subject, watched: Watched) -> Iterator[Finding]:
+    """Mistake 6: data is copied to the GPU in what is timed."""
+    found = [op for op in watched.ops if op.name in _COPIES and _crosses(op)]
+    share = watched.share_of(found)
+    if share >= LEAST_SHARE:
+        yield Finding("h2d_copy", subject.line, {"share": share}, subject.index)
+
+
+def _crosses(op: Op) -> bool:
+    sources = [each.device for each in (op.ins[1:] if op.name == "copy_" else op.ins)]
+    return "cpu" in sources and any(each.device == "cuda" for each in op.outs)
+
+
+def promotes(subject: Subject, watched: Watched) -> Iterator[Finding]:
+    """Mistake 7: float32 meets float64 and becomes it, in torch or (found before) in numpy."""
+    name = watched.promoted or next((op.name for op in watched.ops if _widens(op)), "")
+    if name:
+        yield Finding("promoted", subject.line, {"what": name[:60]}, subject.index)
+
+
+def _widens(op: Op) -> bool:
+    kinds = {each.dtype for each in op.ins if each.dims and each.count >= _LEAST_SIZE} | {
+        each.dtype for each in op.ins if each.dims and each.dtype == "float64"
+    }
+    mixed = "float64" in kinds and len(kinds & _FLOATS) > 1
+    return mixed and op.name not in _COPIES and any(each.dtype == "float64" for each in op.outs)
+
+
+def reads_back(subject: Subject, watched: Watched) -> Iterator[Finding]:
+    """Mistake 9: values are read back from the GPU again and again, and it stands still each time."""
+    count = sum(op.name == "_local_scalar_dense" and any(e.device == "cuda" for e in op.ins) for op in watched.ops)
+    if count >= _MANY_READS:
+        yield Finding("item_sync", subject.line, {"count": count}, subject.index)
+
+
+def outside_autocast(subject: Subject, watched: Watched, *, enters: bool) -> Iterator[Finding]:
+    """Mistake 10: autocast is entered, and the matrix work is in float32 all the same."""
+    heavy = [op for op in watched.ops if op.name in _MATMULS]
+    halves = [op for op in heavy if any(each.dtype in _HALVES for each in op.outs)]
+    if enters and heavy and not halves:
+        yield Finding("not_autocast", subject.line, {"what": heavy[0].name}, subject.index)
+
+
+def casts(subject: Subject, watched: Watched, *, enters: bool) -> Iterator[Finding]:
+    """Mistakes 11 and 12: under autocast, casts take a large part of the time, or one weight is cast repeatedly."""
+    found = [op for op in watched.ops if op.name == "_to_copy" and _is_cast(op)]
+    share = watched.share_of(found)
+    weights = {each.untyped_storage().data_ptr() for module in subject.modules() for each in module.parameters()}
+    again = Counter((op.ins[0].place, op.outs[0].dtype) for op in found if op.ins[0].place in weights)
+    repeated = max(again.values(), default=0)
+    if enters and repeated > 1:
+        yield Finding("autocast_reentered", subject.line, {"count": repeated, "share": share}, subject.index)
+    elif enters and share >= _CAST_SHARE:
+        yield Finding("casts_cost", subject.line, {"share": share}, subject.index)
+
+
+def _is_cast(op: Op) -> bool:
+    kinds = {each.dtype for each in (*op.ins, *op.outs)}
+    return len(kinds) > 1 and kinds <= _FLOATS and {e.device for e in op.ins} == {e.device for e in op.outs}
+
+
+def creates(subject: Subject, watched: Watched) -> Iterator[Finding]:
+    """Mistake 35: values are made in what is timed."""
+    share = watched.share(_CREATIONS)
+    if share >= LEAST_SHARE and any(op.name not in _CREATIONS for op in watched.ops if _computes(op)):
+        yield Finding("creation_timed", subject.line, {"share": share}, subject.index)
+
+
+def _computes(op: Op) -> bool:
+    return op.name not in {"empty", "zeros", "ones", "view", "detach", "alias", "empty_like"}
+
+
+def converts_layout(subject: Subject, watched: Watched) -> Iterator[Finding]:
+    """Mistake 42: a layout is converted in what is timed, beside other work."""
+    found = [op for op in watched.ops if _relays(op)]
+    share = watched.share_of(found)
+    if share >= LEAST_SHARE and any(op.name in _MATMULS for op in watched.ops):
+        yield Finding("layout_copy", subject.line, {"share": share}, subject.index)
+
+
+def _relays(op: Op) -> bool:
+    if op.name not in {"clone", "_to_copy"} or not op.layout or not op.ins or not op.outs:
+        return False
+    return op.ins[0].contiguous != op.outs[0].contiguous and op.ins[0].count >= _LEAST_SIZE
+
+
+def modes(subject: Subject, watched: Watched) -> Iterator[Finding]:
+    """Mistake 39: anomaly detection or a profiler is at work in what is timed."""
+    what = "detect_anomaly" if watched.anomaly else "profiler" if watched.profiler else ""
+    if what:
+        yield Finding("debug_mode", subject.line, {"what": what}, subject.index)
+
+
+def tf32(subject: Subject, watched: Watched) -> Iterator[Finding]:
+    """Facts for mistake 14: float32 products on the GPU in full precision, convolutions in TF32, products in half."""
+    torch = _modules.get("torch")
+    heavy = [op for op in watched.ops if op.name in _MATMULS and any(e.device == "cuda" for e in op.outs)]
+    if torch is None or not heavy:
+        return
+    single = [op for op in heavy if op.outs[0].dtype == "float32"]
+    convolved = [op for op in single if "conv" in op.name]
+    if convolved and _conv_is_tf32(torch):
+        yield Finding("uses_tf32_conv", subject.line, variant=subject.index)
+    if len(single) > len(convolved) and _precision(torch) == "ieee":
+        yield Finding("uses_full_fp32", subject.line, variant=subject.index)
+    if any(op.outs[0].dtype in _HALVES for op in heavy):
+        yield Finding("uses_half", subject.line, variant=subject.index)
+
+
+def _precision(torch: Any) -> str:  # noqa: ANN401 - torch may be absent
+    try:
+        found = str(torch.backends.cuda.matmul.fp32_precision)
+    except (AttributeError, RuntimeError):
+        found = "ieee" if torch.get_float32_matmul_precision() == "highest" else "tf32"
+    return "ieee" if found in {"ieee", "none"} else found
+
+
+def _conv_is_tf32(torch: Any) -> bool:  # noqa: ANN401 - torch may be absent
+    try:
+        return str(torch.backends.cudnn.conv.fp32_precision) == "tf32"
+    except (AttributeError, RuntimeError):
+        return bool(torch.backends.cudnn.allow_tf32)
+
+
+def tunes(subject: Subject, watched: Watched) -> Iterator[Finding]:
+    """Mistake 22: `cudnn.benchmark` is on, and the shapes vary."""
+    torch = _modules.get("torch")
+    shapes = {op.ins[0].shape for op in watched.ops if "conv" in op.name and op.ins and _on_gpu(op.ins[0])}
+    if torch is not None and torch.backends.cudnn.benchmark and len(shapes) >= _MANY_SHAPES:
+        yield Finding("cudnn_tunes", subject.line, {"count": len(shapes)}, subject.index)
+
+
+def _on_gpu(seen: Seen) -> bool:
+    return seen.device == "cuda"
+
+
+RULES = (copies_to_gpu, promotes, reads_back, creates, converts_layout, modes, tf32, tunes)
+"""The passes that need to know nothing but what was watched."""

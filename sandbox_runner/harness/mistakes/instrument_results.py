@@ -1,0 +1,132 @@
+"""Passes over what variants return, beside each other: views, kinds and sizes, graphs for gradients, modes of modules.
+
+Law: the learner's values are only looked at; a name is rebound for one call and put back.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from . import subject as of
+from .findings import Finding
+from .subject import Subject
+
+_modules = sys.modules
+_LEAST_COUNT = 16
+_DIFFERS = 0.01
+_LOOP_TIMES = 1.2
+_MOST_LOOP_NS = 5e8
+_SENSITIVE = ("Dropout", "BatchNorm", "InstanceNorm", "LSTM", "GRU")
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What one call of a variant returned, and how it stands."""
+
+    subject: Subject
+    value: Any
+    trains: bool = False
+    only_views: bool = False
+    line: int | None = None
+
+
+def views(returned: Returned) -> Iterator[Finding]:
+    """Mistake 31: the result is a view of an input, and nothing was computed."""
+    subject, value = returned.subject, returned.value
+    if not returned.only_views or not of.is_array(value):
+        return
+    if any(_shares(value, array) for array in subject.arrays().values() if array is not value):
+        yield Finding("view_only", returned.line or subject.line, {}, subject.index)
+
+
+def _shares(one: Any, two: Any) -> bool:  # noqa: ANN401 - arrays of either kind
+    if of.is_tensor(one) != of.is_tensor(two):
+        return False
+    if of.is_tensor(one):
+        return bool(one.untyped_storage().data_ptr() == two.untyped_storage().data_ptr())
+    return bool(_modules["numpy"].may_share_memory(one, two))
+
+
+def loops(subject: Subject, name: str, line: int | None, call_ns: float) -> Iterator[Finding]:
+    """Mistake 33: a Python loop goes over the elements of an array; over a list it would be faster."""
+    array: Any = subject.names.get(name)
+    if not of.is_array(array) or array.ndim != 1 or of.count_of(array) < _LEAST_COUNT:
+        return
+    values: dict[str, str | int | float] = {"what": name[:60]}
+    if call_ns < _MOST_LOOP_NS:
+        try:
+            subject.names[name] = array.tolist()
+            subject.function()
+            over_list = min(subject.time() for _ in range(3))
+        except Exception:  # noqa: BLE001 - a list need not do
+            over_list = 0.0
+        finally:
+            subject.names[name] = array
+        over_array = min(subject.time() for _ in range(3))
+        if over_list and over_array / over_list >= _LOOP_TIMES:
+            values["share"] = 1 - over_list / over_array
+    yield Finding("loop_over_array", line, values, subject.index)
+
+
+def compared(all_returned: list[Returned]) -> Iterator[Finding]:
+    """Mistakes 8, 40 and 41: the first variant and another differ in more than how they work."""
+    first, *others = all_returned
+    for other in others:
+        line, index = other.subject.line, other.subject.index
+        kinds = _kind(first), _kind(other)
+        if set(kinds) == {("numpy", "float64"), ("torch", "float32")}:
+            yield Finding("numpy64_torch32", line, {}, index)
+        if _has_graph(first.value) != _has_graph(other.value) and not (first.trains or other.trains):
+            yield Finding("grad_differs", line, {}, index)
+        modes = {module.training for each in (first, other) for module in _sensitive(each.subject)}
+        own = [{module.training for module in _sensitive(each.subject)} for each in (first, other)]
+        if len(modes) > 1 and own[0] != own[1] and all(own):
+            yield Finding("train_mode_differs", line, {}, index)
+        times = _more_work(first, other)
+        if times:
+            yield Finding("work_differs", line, {"times": times}, index)
+
+
+def inference(returned: Returned) -> Iterator[Finding]:
+    """Mistake 46: a module runs forward only, and builds the graph for gradients all the same."""
+    if returned.trains or not _has_graph(returned.value) or not returned.subject.modules():
+        return
+    yield Finding("grad_kept", returned.subject.line, {}, returned.subject.index)
+
+
+def _has_graph(value: Any) -> bool:  # noqa: ANN401 - a result
+    return of.is_tensor(value) and value.grad_fn is not None
+
+
+def _sensitive(subject: Subject) -> list[Any]:
+    return [
+        inner
+        for module in subject.modules()
+        for inner in module.modules()
+        if type(inner).__name__.startswith(_SENSITIVE)
+    ]
+
+
+def _kind(returned: Returned) -> tuple[str, str]:
+    """Name the library and the floating-point type that a variant works in, where there is only one."""
+    arrays = [a for a in returned.subject.arrays().values() if of.is_float(a) and of.count_of(a) >= _LEAST_COUNT]
+    kinds = {("torch" if of.is_tensor(array) else "numpy", of.dtype_of(array)) for array in arrays}
+    return kinds.pop() if len(kinds) == 1 else ("", "")
+
+
+def _more_work(first: Returned, other: Returned) -> float:
+    """Give how many times one has more elements to work on than the other; 0 where they are equal or it is unclear."""
+    one, two = first.value, other.value
+    if of.is_array(one) and of.is_array(two):
+        return _times(of.count_of(one), of.count_of(two))
+    counts = [sorted(of.count_of(array) for array in each.subject.arrays().values()) for each in (first, other)]
+    if len(counts[0]) == len(counts[1]) and all(counts):
+        return _times(sum(counts[0]), sum(counts[1]))
+    return 0.0
+
+
+def _times(one: int, two: int) -> float:
+    if not one or not two or abs(one - two) / max(one, two) <= _DIFFERS:
+        return 0.0
+    return max(one, two) / min(one, two)

@@ -1,0 +1,51 @@
+"""Passes over a step of training: gradients that pile up, steps that a scaler skips.
+
+Law: a step more is taken on the learner's own state, after everything was timed.
+"""
+
+import math
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from .findings import Finding
+from .subject import Subject
+
+_modules = sys.modules
+
+
+def gradients(subject: Subject, line: int | None) -> Iterator[Finding]:
+    """Mistake 17: gradients of the step before are still there, and this step adds to them."""
+    leaves = _leaves(subject)
+    before = [(leaf.grad, leaf.grad._version) for leaf in leaves if leaf.grad is not None]  # noqa: SLF001 - torch's own count
+    if not before:
+        return
+    subject.function()
+    grown = [grad for grad, version in before if grad._version > version]  # noqa: SLF001 - torch's own count
+    if grown and all(any(leaf.grad is grad for leaf in leaves) for grad in grown):
+        yield Finding("grads_grow", line, {}, subject.index)
+
+
+def _leaves(subject: Subject) -> list[Any]:
+    torch = _modules.get("torch")
+    if torch is None:
+        return []
+    found = [value for value in subject.reads().values() if isinstance(value, torch.Tensor) and value.is_leaf]
+    found += [each for module in subject.modules() for each in module.parameters()]
+    return [leaf for leaf in found if leaf.requires_grad]
+
+
+def scalers(subject: Subject, *, own: bool) -> Iterator[Finding]:
+    """Mistake 15: a scaler's steps are skipped while they are timed; `own`: the source timed its first steps itself."""
+    for value in subject.reads().values():
+        if type(value).__name__ != "GradScaler" or not value.is_enabled():
+            continue
+        before, start = float(value.get_scale()), float(value._init_scale)  # noqa: SLF001 - no public name for it
+        subject.function()
+        after, factor = float(value.get_scale()), float(value.get_backoff_factor())
+        low = before if after < before else start
+        fell = after < before or before < start * factor**20 or (own and before < start)
+        if fell and 0 < factor < 1:
+            skipped = round(math.log(max(after, 1e-300) / low) / math.log(factor)) if after < low else 1
+            yield Finding("scaler_skipped", subject.line, {"count": max(1, min(skipped, 1000))}, subject.index)
+            return
