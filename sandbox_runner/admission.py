@@ -7,10 +7,11 @@ import re
 from dataclasses import fields
 
 from sandbox_runner.frames import Refusal
-from sandbox_runner.protocol import Capabilities, Device, Job, Limits
+from sandbox_runner.protocol import Capabilities, Device, Job, JobKind, Limits
 
 LONGEST_S = 3_600.0
 LARGEST = 1 << 40
+MOST_CHECKS = 16
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 _LEARNER = re.compile(r"[\x21-\x7e]{1,128}")
 _FILENAME_BYTES = 200
@@ -23,6 +24,10 @@ def fault_of(job: Job, capabilities: Capabilities) -> tuple[Refusal, str] | None
         return Refusal.BAD_JOB, fault
     if job.kind not in capabilities.kinds:
         return Refusal.UNSUPPORTED, f"kind: this runner does not do {job.kind.value!r}"
+    if (job.kind is JobKind.EXERCISE) != (job.exercise is not None):
+        return Refusal.BAD_JOB, "exercise: an exercise has starter, reference and checks, and nothing else has"
+    if job.exercise is not None and not 1 <= len(job.exercise.checks) <= MOST_CHECKS:
+        return Refusal.BAD_JOB, f"exercise.checks: 1 to {MOST_CHECKS} were expected, not {len(job.exercise.checks)}"
     wanted = {Device.CPU, Device.CUDA} if job.device is Device.BOTH else {job.device}
     missing = sorted(device.value for device in wanted - set(capabilities.devices))
     if missing:

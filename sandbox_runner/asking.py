@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from sandbox_runner.channel import Channel, Tampered
+from sandbox_runner.channel import Channel, HungUp, Tampered
 from sandbox_runner.codec import decode
 from sandbox_runner.errors import WireError
 from sandbox_runner.protocol import Ending, Fault, Flag, Limits, Phase, Progress, Reached
@@ -18,6 +18,7 @@ from sandbox_runner.protocol import Ending, Fault, Flag, Limits, Phase, Progress
 MOST_VARIANTS = 8
 _NS = 1_000_000_000
 _LONGEST_NAME, _LONGEST_LINE = 80, 500
+_SYNTAX = {"SyntaxError", "IndentationError", "TabError"}
 _TIMEOUTS = {Phase.IMPORT: Ending.TIMEOUT_IMPORT, Phase.COMPILE: Ending.TIMEOUT_COMPILE}
 _LIMITS = {
     Phase.START: "start_s",
@@ -150,18 +151,26 @@ class _Told:
     syntax: bool = False
 
 
+class OursFailedError(Exception):
+    """What we brought ourselves (an exercise's starter or reference) failed: how, as an operator's text."""
+
+
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Harness:
-    """The harness at the other end of `channel`, asked within the limits of a job."""
+    """The harness at the other end of `channel`, asked within the limits of a job.
+
+    `ours` names what it runs where that is no learner's: whatever goes wrong there is `OursFailedError`.
+    """
 
     channel: Channel
     limits: Limits
     tell: Callable[[Progress], None]
     clock: Callable[[], int] = time.perf_counter_ns
     phases_ms: dict[str, float] = field(default_factory=dict)
+    ours: str = ""
     _phase: Phase = Phase.START
     _deadline: int = 0
 
@@ -188,7 +197,18 @@ class Harness:
         Raises:
             Stopped: the learner's code failed, or the phase's limit was reached.
             Tampered, HungUp: as `Channel.ask`.
+            OursFailedError: instead of these, where what runs is ours.
         """
+        try:
+            return await self._ask(kind, op, fields)
+        except (Stopped, Tampered, HungUp) as failed:
+            if not self.ours:
+                raise
+            fault = failed.fault if isinstance(failed, Stopped) else None
+            message = f"the {self.ours} failed at {op}: {fault.last_line if fault else failed}"
+            raise OursFailedError(message) from failed
+
+    async def _ask(self, kind: type[T], op: str, fields: dict[str, object]) -> tuple[T, bytes, int]:
         left = self.left_s()
         try:
             reply = await self.channel.ask(op, timeout=max(left, 0.0), **fields)
@@ -228,7 +248,7 @@ def _stopped(told: _Told, op: str) -> Stopped:
 
 
 def _ending(told: _Told, op: str) -> Ending:
-    if op == "parse":
+    if op == "parse" or (op == "task" and told.name in _SYNTAX):
         return Ending.SYNTAX_ERROR
     if told.status is not None:
         return Ending.EXIT_NONZERO if told.status else Ending.NO_RESULT

@@ -38,7 +38,7 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
         worker.walls = tuple(wall.name for wall in walls if wall.stands)
         return walls
 
-    kinds = (JobKind.RUN, JobKind.TIME)
+    kinds = (JobKind.RUN, JobKind.TIME, JobKind.EXERCISE)
     capabilities = Capabilities(kinds=kinds, devices=(Device.CPU,), slots=slots, machine=machine)
     return Assembled(worker, capabilities, prove, sandbox.close)
 

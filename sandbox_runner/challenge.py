@@ -52,7 +52,7 @@ class Challenges:
 
     async def prepare(self, variant: int, seed: int, sets: int = 1) -> None:
         """Have new inputs made for the next block: the same for each variant that is given the same `seed`."""
-        seeds = [(seed + 0x9E3779B1 * i) & 0xFFFFFFFF for i in range(sets)]
+        seeds = [(seed + 0x9E3779B1 * i) & 0xFFFFFFFF for i in reversed(range(sets))]
         seat = self.seats[variant]
         await seat.harness.ask(Done, "prepare", variant=seat.number, seeds=seeds, n=self.n)
 

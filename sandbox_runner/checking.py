@@ -43,17 +43,19 @@ class Checking:
         """Give a seed that nobody can know before."""
         return self.rng.getrandbits(32)
 
-    async def given(self) -> None:
+    async def given(self, *, compare: bool) -> None:
         """Call every variant for the first time on the inputs that the set-up left: differences are flagged."""
-        self.judge(await self._results("first", None), strict=False)
+        results = await self._results("first", None)
+        if compare:
+            self.judge(results, strict=False)
 
     async def fresh_first(self, n: int) -> None:
         """Call every variant for the first time, on equal fresh inputs of size `n`."""
         self.judge(await self._results("first", (self.seed(), n)), strict=True)
 
-    async def odd(self, n: int) -> None:
-        """Compare on other inputs of an odd size, also with float64 where the first variant takes it."""
-        fresh = (self.seed(), max(1, n // 3) | 1)
+    async def again(self, n: int, *, odd: bool = True) -> None:
+        """Compare on other inputs, of an `odd` size, also with float64 where the first variant takes it."""
+        fresh = (self.seed(), max(1, n // 3) | 1 if odd else n)
         share = self.rng.random()
         results = await self._results("result", fresh, share)
         self.judge(results, strict=True)

@@ -4,19 +4,20 @@ Law: the trusted parent drives, the harness obeys. Seeds, order and the end of m
 harness says is a claim. Whatever stops a run, all that was measured and can be believed is returned.
 """
 
+import math
 import os
 import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from sandbox_runner.asking import Done, Harness, Named, Parsed, Pinned, Seat, SetUp, Stopped, believable
+from sandbox_runner.asking import Done, Harness, Held, Named, Parsed, Pinned, Seat, SetUp, Stopped, believable
 from sandbox_runner.challenge import Challenges
 from sandbox_runner.channel import Channel, HungUp, Tampered
 from sandbox_runner.checking import Checking
 from sandbox_runner.mistakes import Mistakes, arranged
 from sandbox_runner.pinning import Place, apart, place_on
-from sandbox_runner.protocol import Device, Ending, Fault, Flag, Job, Phase, Progress, Ratio, Reached, Variant
+from sandbox_runner.protocol import Checked, Device, Ending, Fault, Flag, Job, Phase, Progress, Ratio, Reached, Variant
 from sandbox_runner.rounds import BUDGET_S, Rounds
 from sandbox_runner.warming import WARM_CALLS, WARM_NS, Warming
 
@@ -26,6 +27,7 @@ _NOISY = 0.10
 _TINY_NS = 100.0
 _MOST_SIZE = 1 << 40
 _OWN_DIFFERS = 1.25
+_ODD_COMPILES = 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Measured:
     """What a timing gave. `ending` is None where the harness fell silent: the wait status tells why.
 
     `checked`: `fresh_inputs` (results agree on fresh seeds and an odd size) or `time_only`.
-    `confirmed`: the parent's own clock confirms every figure within a tenth.
+    `confirmed`: the parent's own clock confirms every figure within a tenth. `checks` and `share` are an exercise's.
     """
 
     ending: Ending | None
@@ -46,6 +48,8 @@ class Measured:
     phases_ms: dict[str, float] = field(default_factory=dict)
     fault: Fault | None = None
     reached: Reached | None = None
+    checks: tuple[Checked, ...] = ()
+    share: float = 0.0
 
 
 async def measure(
@@ -131,11 +135,12 @@ class _Timing:
         checking = Checking(seats, self.named, self.rng, cuda=self.job.device is not Device.CPU)
         self.checking = checking
         with self.harness.phase(Phase.COMPILE if self._compiles() else Phase.CHECK):
-            await (checking.fresh_first(n) if setup.makes else checking.given())
+            await (checking.fresh_first(n) if setup.makes else checking.given(compare=not self.own))
         self.checked = "time_only"
         if setup.makes:
             with self.harness.phase(Phase.CHECK):
-                await checking.odd(n)
+                # A compiled variant that has seen two sizes may go on with code for any size: another size comes last.
+                await checking.again(n, odd=not any(checking.compiled))
                 await checking.leave_fresh(n)
             if len(self.named) > 1 and checking.comparable:
                 self.checked = "fresh_inputs"
@@ -151,8 +156,19 @@ class _Timing:
         with self.harness.phase(Phase.MEASURE):
             self.rounds = Rounds(seats, self.clock, self.rng, BUDGET_S[self.job.budget], per_call, challenges)
             await self.rounds.run()
+        if setup.makes and any(checking.compiled):
+            await self._odd_size_last(checking, n)
         if self.mistakes:
             await self.mistakes.instrument(n)
+
+    async def _odd_size_last(self, checking: Checking, n: int) -> None:
+        """Compare what was compiled on an odd size, where compiling it anew fits into the limit by far."""
+        if max(checking.first_ns) * _ODD_COMPILES > self.job.limits.compile_s * 1e9:
+            self.flags.append(Flag("odd_size_unchecked"))
+            return
+        with self.harness.phase(Phase.COMPILE):
+            await self.harness.ask(Held, "hold", still=False)
+            await checking.again(n)
 
     def told(self, ending: Ending | None, stopped: Stopped | None = None) -> Measured:
         """Sum up, with the mistakes that were found before all other remarks."""
@@ -169,58 +185,68 @@ class _Timing:
         if rounds is None or ending in {Ending.WRONG_RESULT, Ending.SUSPICIOUS_TIMING}:
             return Measured(ending, checked=self.checked, flags=flags, phases_ms=phases, fault=fault, reached=reached)
         flags = (*flags, *rounds.flags)
-        if forged := self._forged(rounds):
-            return Measured(Ending.SUSPICIOUS_TIMING, checked=self.checked, flags=(*flags, forged), phases_ms=phases)
-        noise = rounds.noise()
-        confirmed = rounds.outer.confirms() and not (self.checking and self.checking.free)
+        if (forgery := forged(rounds, self.named)) is not None or self.checking is None:
+            flags = (*flags, forgery) if forgery else flags
+            return Measured(Ending.SUSPICIOUS_TIMING, checked=self.checked, flags=flags, phases_ms=phases)
+        confirmed = rounds.outer.confirms() and not self.checking.free
+        flags = (*flags, *remarks(rounds, self.named, self.checking, confirmed=confirmed))
         return Measured(
             ending,
-            variants=rounds.variants(self.named, self.checking) if self.checking else (),
-            ratios=rounds.ratios(self.named, self.checking) if self.checking else (),
+            variants=rounds.variants(self.named, self.checking),
+            ratios=rounds.ratios(self.named, self.checking),
             checked=self.checked,
             confirmed=confirmed,
-            noise=noise,
-            flags=(*flags, *self._remarks(rounds, noise, confirmed=confirmed)),
+            noise=rounds.noise(),
+            flags=(*flags, *self._against_own(rounds, self.checking)),
             phases_ms=phases,
             fault=fault,
             reached=reached,
         )
 
-    def _forged(self, rounds: Rounds) -> Flag | None:
-        """Name what makes every figure of this run unbelievable."""
-        doubt = rounds.outer.doubt()
-        if doubt and doubt.settled:
-            named = self.named[doubt.variant]
-            values: dict[str, str | int | float] = {"claimed_ns": doubt.claimed_ns, "wall_ns": doubt.wall_ns}
-            return Flag("suspicious_timing", {"name": named.name, **values}, named.line)
-        if rounds.memoised:
-            variant, first, again = rounds.memoised
-            named = self.named[variant]
-            return Flag("memoised", {"name": named.name, "first_ns": first, "again_ns": again}, named.line)
-        return None
-
-    def _remarks(self, rounds: Rounds, noise: float, *, confirmed: bool) -> list[Flag]:
-        remarks = []
-        if noise > _NOISY:
-            remarks.append(Flag("noisy", {"noise": noise}))
-        tiny = min((mean for means in rounds.samples.values() for mean in means), default=_TINY_NS)
-        if tiny < _TINY_NS:
-            remarks.append(Flag("tiny_calls", {"ns": tiny}))
-        if rounds.samples and not confirmed:
-            remarks.append(Flag("unconfirmed", {"handshake_ns": rounds.outer.handshake_ns()}))
-        if self.own and self.checking:
-            remarks += self._against_own(rounds, self.checking)
-        return remarks
-
     def _against_own(self, rounds: Rounds, checking: Checking) -> list[Flag]:
         """Say what a number that the source took itself missed: it was of one run, the first."""
-        remarks = []
+        told = []
         for variant, named, own in zip(rounds.variants(self.named, checking), self.named, self.own_ns, strict=False):
             times = own / variant.median_ns
             code = "own_differs" if not 1 / _OWN_DIFFERS < times < _OWN_DIFFERS else "own_agrees"
             values: dict[str, str | int | float] = {"own_ns": own, "median_ns": variant.median_ns}
-            remarks.append(Flag(code, {"name": named.name, **values}, named.line))
-        return remarks
+            told.append(Flag(code, {"name": named.name, **values}, named.line))
+        return told
 
     def _compiles(self) -> bool:
         return "compile" in self.job.source
+
+
+def forged(rounds: Rounds, named: tuple[Named, ...]) -> Flag | None:
+    """Name what makes every figure of a run unbelievable; None where nothing does."""
+    doubt = rounds.outer.doubt()
+    if doubt and doubt.settled:
+        whose = named[doubt.variant]
+        values: dict[str, str | int | float] = {"claimed_ns": doubt.claimed_ns, "wall_ns": doubt.wall_ns}
+        return Flag("suspicious_timing", {"name": whose.name, **values}, whose.line)
+    if rounds.memoised:
+        variant, first, again = rounds.memoised
+        whose = named[variant]
+        return Flag("memoised", {"name": whose.name, "first_ns": first, "again_ns": again}, whose.line)
+    return None
+
+
+def remarks(rounds: Rounds, named: tuple[Named, ...], checking: Checking, *, confirmed: bool) -> list[Flag]:
+    """Say what a learner should know about the figures of a run."""
+    found = []
+    noise = rounds.noise()
+    if noise > _NOISY:
+        found.append(Flag("noisy", {"noise": noise}))
+    tiny = min((mean for means in rounds.samples.values() for mean in means), default=_TINY_NS)
+    if tiny < _TINY_NS:
+        found.append(Flag("tiny_calls", {"ns": tiny}))
+    if rounds.samples and not confirmed:
+        found.append(Flag("unconfirmed", {"handshake_ns": rounds.outer.handshake_ns()}))
+    variants = rounds.variants(named, checking)
+    return found + [_pays(ratio, variants) for ratio in rounds.ratios(named, checking) if ratio.break_even]
+
+
+def _pays(ratio: Ratio, variants: tuple[Variant, ...]) -> Flag:
+    compiled = next(variant for variant in variants if variant.name == ratio.name)
+    calls = math.ceil(ratio.break_even)
+    return Flag("break_even", {"name": ratio.name, "calls": calls, "compile_ns": compiled.compile_ns})

@@ -114,8 +114,32 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """Inputs that an answer is compared on, `make(rng(seed), n)`, and the relative error allowed."""
+
+    n: int
+    seed: int
+    rel: float
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """What a submission is held against: both sources define `make(rng, n)` and `solve(**made)`.
+
+    The starter's `make` serves for all. The reference is for the runner alone: it never comes near the learner's code.
+    """
+
+    starter: str
+    reference: str
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
-    """A snippet to be run, with limits. `learner` is a hash; `id` doubles as the idempotency key."""
+    """A snippet to be run, with limits. `learner` is a hash; `id` doubles as the idempotency key.
+
+    `exercise` belongs to the kind of that name, whose `source` is the learner's submission.
+    """
 
     id: str
     kind: JobKind
@@ -125,6 +149,7 @@ class Job:
     budget: Budget = Budget.DEFAULT
     limits: Limits = field(default_factory=Limits)
     filename: str = "code.py"
+    exercise: Exercise | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +260,26 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of one check: `why` is a code where it failed (`differ`, `nonfinite`, `shape`, `type`, `raised`).
+
+    `error` is the relative error seen, 0 where there is none to tell. The last check of a result may be one more than
+    the job's, on a seed that nobody knew.
+    """
+
+    n: int
+    passed: bool
+    why: str = ""
+    error: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a job. Every figure in it was bounded by clocks outside the sandbox."""
+    """What came of a job. Every figure in it was bounded by clocks outside the sandbox.
+
+    Of an exercise, `checks` are its checks in order, the ratios are those of `submission` and `reference` against
+    `starter`, and `share` is the reference's time divided by the submission's (0: not measured).
+    """
 
     job_id: str
     kind: JobKind
@@ -259,6 +302,8 @@ class Result:
     phases_ms: dict[str, float] = field(default_factory=dict)
     walls: tuple[str, ...] = ()
     accepted_missing: tuple[str, ...] = ()
+    checks: tuple[Checked, ...] = ()
+    share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ STRETCH_S = 10.0
 MOST_ROUNDS, ENOUGH_ROUNDS, CHECK_EVERY = 300, 20, 8
 ENOUGH_WIDTH = 0.01
 _EMPTY_AT_START, _TRIALS = 20, 6
-_MAKING_TIMES = 2.5
+_MAKING_TIMES = 1.75
 _JITTER = 8
 _MEMORY_TRIES, _MEMORY_TIMES, _MEMORY_NS = 5, 5.0, 300_000
 _SETTLE_S = 3.0
@@ -167,7 +167,7 @@ class Rounds:
             looks = n >= ENOUGH_ROUNDS and (n - ENOUGH_ROUNDS) % CHECK_EVERY == 0
             enough = looks and pair.interval().half_width <= ENOUGH_WIDTH
             # Making inputs is no measuring, but the learner waits for it too.
-            spent = self._timed / _NS >= allowed or elapsed >= _MAKING_TIMES * allowed
+            spent = self._timed / _NS >= allowed or elapsed >= allowed * (_MAKING_TIMES if self.challenges else 1)
             over = spent and turn >= stats.LEAST_ROUNDS
             worn_out = elapsed >= max(STRETCH_S, allowed) or self.harness.left_s() < 2 * self._round_s(pair)
             if enough or over or worn_out or n >= MOST_ROUNDS:

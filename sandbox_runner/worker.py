@@ -13,8 +13,10 @@ from dataclasses import dataclass, field, replace
 
 from sandbox_runner import measuring
 from sandbox_runner.channel import Channel, HungUp, Tampered
+from sandbox_runner.companions import EXERCISE_BESIDE, companions
 from sandbox_runner.endings import Cause, Facts, Told, Verdict, judge, judge_measured, read_told
 from sandbox_runner.errors import SetupError
+from sandbox_runner.exercising import measure_exercise
 from sandbox_runner.leftovers import hand_on
 from sandbox_runner.measuring import Measured
 from sandbox_runner.output import Kept, drain, plain
@@ -47,12 +49,23 @@ class SandboxWorker:
     async def run_job(self, job: Job, slot: int, emit: Emit) -> Result:
         """Run one job in `slot`. Cancelled as a task, it kills within a second and returns `cancelled`."""
         blank = Result(job.id, job.kind, Ending.INFRA_ERROR, job.device, machine=self.machine, walls=self.walls)
-        if job.kind not in {JobKind.RUN, JobKind.TIME}:
+        if job.kind not in {JobKind.RUN, JobKind.TIME, JobKind.EXERCISE}:
             return replace(blank, notes=(Note("kind_not_offered", {"kind": job.kind.value}),))
         filename = job.filename if _SAFE_NAME.fullmatch(job.filename) else "code.py"
         staged = Staged(job.id, job.source.encode("utf-8", "surrogatepass"), filename, job.limits, slot, job.device)
-        run = _Run(job, emit, self._grace_s)
         emit(Progress(Phase.START))
+        try:
+            async with companions(self._sandbox, job, staged) as beside:
+                return await self._run_beside(job, staged, emit, blank, beside)
+        except (SetupError, TimeoutError, HungUp, Tampered) as fault:
+            return replace(blank, notes=(Note("setup", {"detail": str(fault)[:500]}),))
+        except asyncio.CancelledError:
+            return replace(blank, ending=Ending.CANCELLED)
+
+    async def _run_beside(
+        self, job: Job, staged: Staged, emit: Emit, blank: Result, beside: tuple[Channel, ...]
+    ) -> Result:
+        run = _Run(job, emit, self._grace_s, beside)
         try:
             run.confined = await self._sandbox.start(staged)
         except SetupError as fault:
@@ -72,6 +85,7 @@ class _Run:
     job: Job
     emit: Emit
     grace_s: float
+    beside: tuple[Channel, ...] = ()
     phase: Phase = Phase.START
     cause: Cause = Cause.NONE
     told: Told | None = None
@@ -166,8 +180,9 @@ class _Run:
 
     async def _talk(self) -> None:
         try:
-            await self._ask("start", self.job.limits.start_s, kind=self.job.kind.value)
-            if self.job.kind is JobKind.TIME:
+            harness = JobKind.RUN if self.job.kind is JobKind.RUN else JobKind.TIME
+            await self._ask("start", self.job.limits.start_s, kind=harness.value)
+            if harness is JobKind.TIME:
                 await self._time()
             else:
                 await self._run()
@@ -209,7 +224,12 @@ class _Run:
         if self._channel is None:
             return
         rng = random.Random()  # noqa: S311 - seeded by the system; the nonces are secrets of their own
-        self.measured = await measuring.measure(self._channel, self.job, self._heard, rng=rng)
+        if len(self.beside) == len(EXERCISE_BESIDE):
+            starter, reference = self.beside
+            three = (starter, self._channel, reference)
+            self.measured = await measure_exercise(three, self.job, self._heard, rng=rng)
+        else:
+            self.measured = await measuring.measure(self._channel, self.job, self._heard, rng=rng)
         self._leave()
         if self.measured.ending is None:
             raise HungUp
@@ -321,6 +341,8 @@ def _with_figures(result: Result, measured: Measured, verdict: Verdict) -> Resul
         checked=measured.checked,
         confirmed=measured.confirmed,
         noise=measured.noise,
+        checks=measured.checks,
+        share=measured.share,
         flags=measured.flags,
         phases_ms=result.phases_ms | measured.phases_ms,
     )

@@ -44,7 +44,7 @@ def take_out(source: str, filename: str) -> Found:
         SyntaxError: Python cannot read it, or a magic (`MagicError`) cannot be timed; the line is the learner's.
     """
     try:
-        return Found(source, _parse(source, filename), [])
+        return Found(source, parse(source, filename), [])
     except SyntaxError:
         lines = source.splitlines()
         if not any(_MAGIC.match(line) for line in lines):
@@ -65,7 +65,7 @@ def take_out(source: str, filename: str) -> Found:
         taken = i + 1 if sign == "%" else _end_of_cell(lines, i + 1)
         rest[i:taken] = [""] * (taken - i)
         timed.append(_one(lines, i, taken, tail.strip(), filename))
-    return Found("\n".join(rest), _parse("\n".join(rest), filename), timed)
+    return Found("\n".join(rest), parse("\n".join(rest), filename), timed)
 
 
 def _one(lines: list[str], start: int, end: int, tail: str, filename: str) -> Timed:
@@ -87,11 +87,15 @@ def _end_of_cell(lines: list[str], start: int) -> int:
 
 
 def _at_line(text: str, line: int, filename: str) -> list[ast.stmt]:
-    return _parse("\n" * (line - 1) + text, filename).body
+    return parse("\n" * (line - 1) + text, filename).body
 
 
-def _parse(source: str, filename: str) -> ast.Module:
-    """Parse, with every way in which Python refuses a text made one: SyntaxError."""
+def parse(source: str, filename: str) -> ast.Module:
+    """Parse, with every way in which Python refuses a text made one.
+
+    Raises:
+        SyntaxError: it does.
+    """
     try:
         return ast.parse(source, filename)
     except (ValueError, RecursionError, MemoryError) as refused:

@@ -30,13 +30,14 @@ def find(body: list[ast.stmt]) -> OwnTiming | None:
     if len(readings) < 2:  # noqa: PLR2004 - one reading is no interval
         return None
     regions = []
-    begun = -1
+    begun, name = -1, ""
     for i, statement in enumerate(body):
         if not any(_readings(statement, modules, names)):
             continue
-        if begun >= 0 and i > begun + 1 and isinstance(statement, _SIMPLE):
+        if begun >= 0 and i > begun + 1 and isinstance(statement, _SIMPLE) and _is_taken_from(name, body[i:]):
             regions.append((begun + 1, i))
-        begun = i if _begins(statement, modules, names) else -1
+        name = _begins(statement, modules, names)
+        begun = i if name else -1
     remarks = [("own_wall_clock", call.lineno) for call in readings if _steps(call)][:1]
     for first, end in regions:
         inside = [node for statement in body[first:end] for node in ast.walk(statement)]
@@ -66,11 +67,26 @@ def _readings(statement: ast.stmt, modules: set[str], names: set[str]) -> Iterat
                 yield node
 
 
-def _begins(statement: ast.stmt, modules: set[str], names: set[str]) -> bool:
-    """Whether a statement does nothing but keep a reading under a name."""
+def _begins(statement: ast.stmt, modules: set[str], names: set[str]) -> str:
+    """Give the name under which a statement keeps a reading and does nothing else, or ""."""
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
-        return False
-    return any(call is statement.value for call in _readings(statement, modules, names))
+        return ""
+    kept = any(call is statement.value for call in _readings(statement, modules, names))
+    return statement.targets[0].id if kept else ""
+
+
+def _is_taken_from(name: str, body: list[ast.stmt]) -> bool:
+    """Whether a reading is subtracted from another before its name is given away."""
+    for statement in body:
+        for node in ast.walk(statement):
+            match node:
+                case ast.BinOp(op=ast.Sub(), right=ast.Name(id=other)) if other == name:
+                    return True
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id == name for target in statement.targets
+        ):
+            return False
+    return False
 
 
 def _steps(call: ast.Call) -> bool:

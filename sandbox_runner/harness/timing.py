@@ -5,6 +5,7 @@ here is a claim that the parent's own clock checks. Private references to clocks
 the learner's code has run.
 """
 
+import contextlib
 import linecache
 import random
 import sys
@@ -12,7 +13,7 @@ import types
 from typing import Any
 
 from . import blocks
-from .cells import Plan, plan
+from .cells import Plan, plan, task
 from .faults import tell
 from .functions import CellError, Variant, compiled, result_names
 from .inspecting import Called, Inspector
@@ -42,7 +43,7 @@ def serve(line: Line, source: str, filename: str) -> None:
     asks: dict[str, Any] = {
         name: getattr(bench, name)
         for name in (
-            *("pin", "parse", "imports", "setup", "fresh", "first", "result", "wide"),
+            *("pin", "parse", "task", "imports", "setup", "fresh", "first", "result", "wide"),
             *("prepare", "go", "mark", "reveal", "calm", "hold", "look", "instrument"),
         )
     }
@@ -69,6 +70,7 @@ class _Bench:
         self._kept: dict[int, object] = {}
         self._sizes: set[int] = set()
         self._make: blocks.Function | None = None
+        self._task = False
         self._main = types.ModuleType("__main__")
         self._names = self._main.__dict__
         self._names.update(__file__=filename, __builtins__=__builtins__)
@@ -81,8 +83,7 @@ class _Bench:
 
     def parse(self) -> Answer:
         """Take the source apart: the variants' names, lines and the names of what they return, and remarks."""
-        lines = self._source.splitlines(keepends=True)
-        linecache.cache[self._filename] = (len(self._source), None, lines, self._filename)
+        self._remember_lines()
         try:
             self._plan = plan(self._source, self._filename)
         except CellError as refused:
@@ -95,6 +96,19 @@ class _Bench:
         variants = [{"name": v.name, "line": v.line, "result": list(result_names(v))} for v in self._plan.variants]
         remarks = [list(remark) for remark in self._plan.remarks]
         return b"", {"variants": variants, "remarks": remarks, "own": self._plan.own}
+
+    def task(self, make: str) -> Answer:
+        """Take the source as an exercise's: `solve` is what is timed, on what the `make` of the source given makes."""
+        self._remember_lines()
+        given: dict[str, Any] = {"__builtins__": __builtins__, "__name__": "make"}
+        self._call(exec, compile(make, "make.py", "exec", dont_inherit=True), given)
+        self._make = given["make"]
+        try:
+            self._plan = task(self._source, self._filename, list(self._drawn(1, 2)))
+        except SyntaxError as wrong:
+            raise _Fault(_told(wrong, self._filename)) from None
+        self._task = True
+        return b"", {}
 
     def imports(self) -> Answer:
         """Run the imports that lead the set-up."""
@@ -112,6 +126,9 @@ class _Bench:
             start = blocks.clock()
             self._run(code)
             own += [blocks.clock() - start] if timed else []
+        if self._task:
+            self._names = self._call_names()
+            return b"", {"makes": True, "n": DEFAULT_SIZE}
         make = self._names.get("make")
         self._make = make if type(make) is blocks.Function else None
         size = self._names.get("n", DEFAULT_SIZE)
@@ -128,19 +145,23 @@ class _Bench:
         return b"", {"coarsest": widened(made)[1]}
 
     def first(self, variant: int, share: float) -> Answer:
-        """Call a variant for the first time, with its output shown: its time, and what it returned."""
-        before = blocks.compiled_frames()
-        start = blocks.clock()
-        value = self._call(self._sets[variant][0][1])
-        self._call(blocks.synchronize)
-        took = blocks.clock() - start
+        """Call a variant for the first time, with its output shown: its time, and what it returned.
+
+        What has run before and is repeated only to be timed has shown its output then.
+        """
+        with blocks.Quiet(self._sink) if self._planned.own or self._task else contextlib.nullcontext():
+            before = blocks.compiled_frames()
+            start = blocks.clock()
+            value = self._call(self._sets[variant][0][1])
+            self._call(blocks.synchronize)
+            took = blocks.clock() - start
         return self._shown(variant, value, share, ns=took, compiled=blocks.compiled_frames() - before)
 
-    def result(self, variant: int, share: float) -> Answer:
-        """Call a variant with its output dropped, show what it returned, and tell whether it changed its inputs."""
+    def result(self, variant: int, share: float, *, loud: bool = False) -> Answer:
+        """Call a variant, its output dropped unless `loud`: what it returned, and whether it changed its inputs."""
         made, function = self._sets[variant][0]
         before = [piece(value, share, 1 << 12) for value in made.values()]
-        with blocks.Quiet(self._sink):
+        with contextlib.nullcontext() if loud else blocks.Quiet(self._sink):
             value = self._call(function)
         self._sizes.update(blocks.bytes_of(value))
         changed = before != [piece(value, share, 1 << 12) for value in made.values()]
@@ -218,6 +239,18 @@ class _Bench:
         """Let compiled code fail rather than compile again, or let it be."""
         return b"", {"held": blocks.hold_compiled(still=still)}
 
+    def _call_names(self) -> blocks.Inputs:
+        """Give names apart from the learner's own, with `solve` as it is now."""
+        solve = self._names.get("solve")
+        if not callable(solve):
+            raise _Fault({"name": "NameError", "last_line": "NameError: name 'solve' is not defined", "line": None,
+                          "code": "no_solve"})  # fmt: skip
+        return {"solve": solve, "__builtins__": __builtins__}
+
+    def _remember_lines(self) -> None:
+        lines = self._source.splitlines(keepends=True)
+        linecache.cache[self._filename] = (len(self._source), None, lines, self._filename)
+
     @property
     def _planned(self) -> Plan:
         if self._plan is None:
@@ -226,6 +259,11 @@ class _Bench:
         return self._plan
 
     def _made(self, seed: int, n: int) -> blocks.Inputs:
+        made = self._drawn(seed, n)
+        self._names.update(made)
+        return made
+
+    def _drawn(self, seed: int, n: int) -> blocks.Inputs:
         blocks.seed_all(seed)
         numpy = _modules.get("numpy")
         rng = numpy.random.default_rng(seed) if numpy is not None else random.Random(seed)  # noqa: S311 - inputs
@@ -234,7 +272,6 @@ class _Bench:
             said = {"name": "TypeError", "last_line": "TypeError: make(rng, n) must return a dict of names"}
             raise _Fault({**said, "line": self._make.__code__.co_firstlineno if self._make else None,
                           "code": "make_not_a_dict"})  # fmt: skip
-        self._names.update(made)
         return made
 
     def _take_names(self, taken: list[blocks.Inputs], places: tuple[int, ...], done: int) -> None:

@@ -4,68 +4,23 @@ No test here asserts speed or an absolute time: ratios are of work that differs 
 """
 
 import asyncio
+import importlib.util
 import os
-import random
-import socket
-import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from sandbox_runner.channel import Channel
-from sandbox_runner.measuring import Measured, measure
-from sandbox_runner.protocol import Budget, Claim, Ending, Job, JobKind, Limits, Phase, Progress
+from sandbox_runner.measuring import Measured
+from sandbox_runner.protocol import Budget, Claim, Ending, Limits, Phase
 
-ROOT = Path(__file__).resolve().parents[2]
-LEARNERS = Path(os.environ.get("TASREE_SANDBOX_PYTHON") or ROOT / ".venv-learners" / "bin" / "python")
-PYTHON = str(LEARNERS if LEARNERS.exists() else sys.executable)
-BOOT = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from harness.timing import serve
-from harness.wire import Line
-del sys.path[0]
-serve(Line(int(sys.argv[2])), sys.stdin.read(), "code.py")
-"""
-QUICK = Limits(run_s=20, check_s=20, warmup_s=20, measure_s=20)
-
-
-@dataclass
-class Seen:
-    measured: Measured
-    stdout: str
-    stderr: str
-    progress: list[Progress] = field(default_factory=list)
-
-
-async def timed(source: str, *, budget: Budget = Budget.QUICK, limits: Limits = QUICK, seed: int = 1) -> Seen:
-    """Serve `source` in a process of its own and measure it."""
-    ours, theirs = socket.socketpair()
-    process = await asyncio.create_subprocess_exec(
-        *(PYTHON, "-c", BOOT, str(ROOT / "sandbox_runner"), str(theirs.fileno())),
-        pass_fds=[theirs.fileno()],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    theirs.close()
-    channel = Channel(ours)
-    reading = asyncio.create_task(process.communicate(source.encode()))
-    progress: list[Progress] = []
-    job = Job("j1", JobKind.TIME, source, "somebody", budget=budget, limits=limits)
-    rng = random.Random(seed)  # noqa: S311 - a test repeats itself
-    try:
-        measured = await measure(channel, job, progress.append, rng=rng)
-    finally:
-        channel.close()
-        if process.returncode is None and not reading.done():
-            await asyncio.wait([reading], timeout=0.2)
-        if process.returncode is None:
-            process.kill()
-    out, err = await reading
-    return Seen(measured, out.decode(), err.decode(), progress)
+_spec = importlib.util.spec_from_file_location("plain_harness", Path(__file__).with_name("plain_harness.py"))
+assert _spec is not None
+assert _spec.loader is not None
+plain_harness = importlib.util.module_from_spec(_spec)
+sys.modules["plain_harness"] = plain_harness
+_spec.loader.exec_module(plain_harness)
+timed = plain_harness.timed
 
 
 MANY = """\
@@ -82,7 +37,7 @@ sum(x)
 async def clear(source: str) -> Measured:
     """Measure until the machine is quiet enough for a claim, at most five times."""
     for seed in range(5):
-        seen = (await timed(source, budget=Budget.DEFAULT if seed else Budget.QUICK, seed=seed)).measured
+        seen: Measured = (await timed(source, budget=Budget.DEFAULT if seed else Budget.QUICK, seed=seed)).measured
         if all(ratio.claim is not Claim.UNCLEAR for ratio in seen.ratios):
             break
     return seen

@@ -31,9 +31,12 @@ from sandbox_runner.protocol import (
     Accepted,
     Budget,
     Capabilities,
+    Check,
+    Checked,
     Claim,
     Device,
     Ending,
+    Exercise,
     Fault,
     Finished,
     Flag,
@@ -76,10 +79,13 @@ RESULT = Result(
     phases_ms={"start": 12.5},
     walls=("network",),
     accepted_missing=("cgroup",),
+    checks=(Checked(100, passed=True, error=1e-16), Checked(7, passed=False, why="differ", error=0.5)),
+    share=0.8,
 )
 SAID: tuple[Said, ...] = (
     Hello(PROTOCOL_VERSION, "the secret"),
     Submit(Job("j1", JobKind.TIME, "# %% a\n1\n", "0f3a", Device.CPU, Budget.QUICK)),
+    Submit(Job("j2", JobKind.EXERCISE, "s", "0f3a", exercise=Exercise("slow", "fast", (Check(100, 1, 1e-9),)))),
     Cancel("j1"),
     Ping(),
     Welcome(
@@ -112,7 +118,7 @@ def test_the_sample_of_this_version_is_what_is_said() -> None:
 @pytest.mark.parametrize("place", range(len(SAID)))
 def test_each_frame_of_the_sample_is_understood(place: int) -> None:
     body = json.loads(SAMPLE.read_text(encoding="utf-8"))[place]
-    read = hello_of if place == 0 else ask_of if place < 4 else tell_of
+    read = hello_of if place == 0 else ask_of if place < 5 else tell_of
     assert read(body) == SAID[place], RENEW
 
 

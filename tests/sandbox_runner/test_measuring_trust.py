@@ -1,0 +1,299 @@
+"""Each way to look faster than one is comes back named and with no figure; precisions are told by their errors.
+
+What needs an NVIDIA GPU is marked so, and counted where it cannot run.
+"""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from sandbox_runner import agreement
+from sandbox_runner.measuring import Measured
+from sandbox_runner.protocol import Budget, Ending, Flag, Limits
+
+_spec = importlib.util.spec_from_file_location("plain_harness", Path(__file__).with_name("plain_harness.py"))
+assert _spec is not None
+assert _spec.loader is not None
+plain_harness = importlib.util.module_from_spec(_spec)
+sys.modules["plain_harness"] = plain_harness
+_spec.loader.exec_module(plain_harness)
+timed = plain_harness.timed
+
+
+def named(seen: Measured) -> str:
+    """Give the flag that says why nothing is believed."""
+    assert seen.variants == ()
+    assert seen.ratios == ()
+    return seen.flags[-1].code
+
+
+MAKE = "import numpy as np\nn = 300\ndef make(rng, n):\n    return {'x': rng.random(n)}\n"
+PAIR = "# %% honest\nx * 2\n# %% theirs\ntheirs(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("cheat", "ending", "code"),
+    [
+        pytest.param(
+            "calls = 0\ndef theirs(x):\n    global calls\n    calls += 1\n    return x * 2 if calls < 9 else x\n",
+            Ending.SUSPICIOUS_TIMING,
+            "skipped_work",
+            id="only the first calls are honest",
+        ),
+        pytest.param(
+            "kept = []\ndef theirs(x):\n    kept or kept.append(x * 2)\n    return kept[0]\n",
+            Ending.WRONG_RESULT,
+            "results_differ",
+            id="an answer kept whatever is asked",
+        ),
+        pytest.param(
+            "kept = {}\ndef theirs(x):\n    if x.shape not in kept: kept[x.shape] = x * 2\n    return kept[x.shape]\n",
+            Ending.SUSPICIOUS_TIMING,
+            "skipped_work",
+            id="memoised by shape",
+        ),
+        pytest.param(
+            "calls = 0\ndef theirs(x):\n    global calls\n    calls += 1\n"
+            "    return x * 2 if calls < 9 else np.empty_like(x)\n",
+            Ending.SUSPICIOUS_TIMING,
+            "skipped_work",
+            id="memory that may hold an old answer",
+        ),
+        pytest.param(
+            "import threading, time\ncalls = 0\ndef theirs(x):\n    global calls\n    calls += 1\n"
+            "    if calls < 9: return x * 2\n    out = x.copy()\n"
+            "    threading.Thread(target=lambda: (time.sleep(0.001), np.multiply(x, 2, out=out))).start()\n"
+            "    return out\n",
+            Ending.SUSPICIOUS_TIMING,
+            "late",
+            id="work left in a thread",
+        ),
+        pytest.param(
+            "def theirs(x):\n    return (v * 2 for v in x)\n", Ending.WRONG_RESULT, "results_lazy", id="a generator"
+        ),
+        pytest.param(
+            "class Lazy(np.ndarray):\n    pass\ndef theirs(x):\n    return x.view(Lazy)\n",
+            Ending.WRONG_RESULT,
+            "results_type",
+            id="a lazy subclass",
+        ),
+        pytest.param(
+            "def theirs(x):\n    return (x.astype(np.float32) * 2).astype(np.float64)\n",
+            Ending.WRONG_RESULT,
+            "lowered_precision_or_differ",
+            id="a lowered precision",
+        ),
+    ],
+)
+async def test_a_cheat_is_named_and_no_figure_is_believed(cheat: str, ending: Ending, code: str) -> None:
+    seen = (await timed(MAKE + cheat + PAIR)).measured
+    assert seen.ending is ending
+    expected = {
+        "late": {"late_work", "skipped_work"},
+        "lowered_precision_or_differ": {"lowered_precision", "results_differ"},
+    }
+    assert named(seen) in expected.get(code, {code})
+
+
+MEMO = """\
+import numpy as np
+n = 3_000_000
+def make(rng, n):
+    return {"x": rng.random(n)}
+kept = {}
+def theirs(x):
+    key = KEY
+    if key not in kept:
+        kept[key] = float(np.sort(x)[0])
+    return kept[key]
+# %% honest
+float(np.sort(x)[0])
+# %% theirs
+theirs(x)
+"""
+
+
+@pytest.mark.parametrize("key", ["(float(x[0]), float(x[-1]))", "hash(x[:100].tobytes())"])
+async def test_what_remembers_its_answers_is_named(key: str) -> None:
+    seen = (
+        await timed(MEMO.replace("KEY", key), limits=Limits(run_s=60, check_s=60, warmup_s=60, measure_s=60))
+    ).measured
+    assert (seen.ending, named(seen)) == (Ending.SUSPICIOUS_TIMING, "memoised")
+
+
+@pytest.mark.parametrize("key", ["id(x)", "x.ctypes.data", "(x.shape, x.dtype)"])
+async def test_what_remembers_by_place_or_shape_is_wrong_or_named(key: str) -> None:
+    small = MEMO.replace("KEY", key).replace("3_000_000", "20_000")
+    seen = (await timed(small)).measured
+    assert seen.ending in {Ending.SUSPICIOUS_TIMING, Ending.WRONG_RESULT}
+    assert named(seen) in {"memoised", "skipped_work", "results_differ"}
+
+
+async def test_honest_variants_on_fresh_values_are_not_accused() -> None:
+    for seed in range(3):
+        seen = (await timed(MAKE + "def theirs(x):\n    return x + x\n" + PAIR, seed=seed)).measured
+        assert (seen.ending, seen.checked) == (Ending.OK, "fresh_inputs")
+
+
+async def test_a_variant_that_changes_its_inputs_is_named_and_its_times_are_not_confirmed() -> None:
+    source = MAKE + "# %% honest\nx * 2\n# %% in place\nx *= 2\nx\n"
+    seen = (await timed(source)).measured
+    assert seen.ending is Ending.OK
+    assert not seen.confirmed
+    assert [flag.values["name"] for flag in seen.flags if flag.code == "input_changed"] == ["in place"]
+
+
+async def test_no_expected_value_is_ever_in_the_childs_memory() -> None:
+    hunt = (
+        "import gc\n"
+        "def theirs(x):\n"
+        "    found = [o for o in gc.get_objects() if type(o) is np.ndarray and o.shape == x.shape and o is not x]\n"
+        "    right = [o for o in found if abs(o - 2 * x).max() == 0]\n"
+        "    return right[0] if right else x * 3\n"
+    )
+    seen = (await timed(MAKE + hunt + "# %% theirs\ntheirs(x)\n# %% honest\nx * 2\n")).measured
+    assert seen.ending is Ending.WRONG_RESULT
+
+
+MATRIX = "import torch\nn = 90\ndef make(rng, n):\n    return {'x': torch.randn(n, n), 'w': torch.randn(n, n)}\n"
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("expression", "precision"),
+    [
+        ("x @ w + 0", "float32"),
+        ("x.double() @ w.double()", "float64"),
+        ("x.bfloat16() @ w.bfloat16()", "bfloat16"),
+        ("x.half() @ w.half()", "float16"),
+    ],
+)
+async def test_the_precision_that_ran_is_named(expression: str, precision: str) -> None:
+    source = MATRIX + f"# %% single\nx @ w\n# %% other\n{expression}\n"
+    seen = (await timed(source, limits=Limits(run_s=60))).measured
+    assert [variant.precision for variant in seen.variants] == ["float32", precision]
+    assert seen.variants[1].error <= agreement.PRECISION_LIMITS[precision]
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("cast", ["half", "bfloat16"])
+async def test_a_precision_lowered_inside_is_named(cast: str) -> None:
+    source = MATRIX + f"# %% single\nx @ w\n# %% other\n(x.{cast}() @ w.{cast}()).float()\n"
+    seen = (await timed(source, limits=Limits(run_s=60))).measured
+    assert (seen.ending, named(seen)) == (
+        Ending.WRONG_RESULT,
+        "lowered_precision" if cast == "half" else "results_differ",
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "error", "cuda", "precision"),
+    [
+        ("float32", 2.6e-7, False, "float32"),
+        ("float32", 2.9e-4, True, "tf32"),
+        ("float32", 3.6e-4, False, "float16"),
+        ("float16", 3.6e-4, True, "float16"),
+        ("bfloat16", 2.9e-3, False, "bfloat16"),
+        ("float32", 2.9e-3, True, "bfloat16"),
+        ("float64", 1e-15, False, "float64"),
+        ("float64", 1e-7, False, "float32"),
+        ("float32", 0.5, False, ""),
+        ("int64", 0.0, False, ""),
+    ],
+)
+def test_precisions_are_told_apart_by_their_errors(dtype: str, error: float, *, cuda: bool, precision: str) -> None:
+    assert agreement.precision_of(dtype, error, cuda=cuda) == precision
+
+
+SELF = """\
+import time
+x = list(range(3000))
+t0 = time.perf_counter()
+total = 0
+for v in x:
+    total += v
+t1 = time.perf_counter()
+print("mine", t1 - t0 > 0)
+t0 = time.time()
+total = sum(x)
+print("again", time.time() - t0 >= 0)
+"""
+
+
+async def test_a_source_that_times_itself_runs_as_it_is_and_is_told_what_its_number_missed() -> None:
+    seen = await timed(SELF)
+    assert seen.stdout.splitlines() == ["mine True", "again True"]
+    assert seen.measured.ending is Ending.OK
+    assert [(variant.name, variant.block > 1) for variant in seen.measured.variants] == [
+        ("total = 0", True),
+        ("total = sum(x)", True),
+    ]
+    codes = [flag.code for flag in seen.measured.flags]
+    assert {"own_wall_clock", "own_module_loop"} <= set(codes)
+    own = [flag for flag in seen.measured.flags if flag.code in {"own_differs", "own_agrees"}]
+    assert [flag.line for flag in own] == [4, 10]
+    assert all(flag.values["own_ns"] > 0 for flag in own)
+
+
+@pytest.mark.parametrize(
+    ("source", "codes"),
+    [
+        ("import time\ni = iter('ab')\nt = time.perf_counter()\na = next(i), next(i)\nprint(time.perf_counter() - t)",
+         ["own_clock", "own_once_only"]),
+        ("from time import perf_counter as pc\ndef f():\n    a = pc()\n    return pc() - a\nprint(f())", ["own_clock"]),
+        ("import time\nfor _ in [1]:\n    t = time.time()\n    u = time.time() - t\n", ["own_wall_clock", "own_clock"]),
+    ],
+)  # fmt: skip
+async def test_what_cannot_be_timed_again_has_run_as_it_is(source: str, codes: list[str]) -> None:
+    seen = (await timed(source)).measured
+    assert (seen.ending, seen.variants) == (Ending.OK, ())
+    assert [flag.code for flag in seen.flags] == codes
+
+
+async def test_a_timeit_line_times_the_names_as_they_are_at_its_place() -> None:
+    source = "x = list(range(20))\n%timeit len(x) + sum(x)\nx = list(range(20000))\n%timeit -n 5 -r 2 len(x) + sum(x)\n"
+    seen = (await timed(source, budget=Budget.DEFAULT)).measured
+    assert [variant.name for variant in seen.variants] == ["len(x) + sum(x)", "len(x) + sum(x) (2)"]
+    assert seen.variants[0].median_ns * 20 < seen.variants[1].median_ns
+
+
+def _codes(flags: tuple[Flag, ...]) -> list[str]:
+    return [flag.code for flag in flags]
+
+
+@pytest.mark.gpu
+async def test_work_left_on_another_stream_is_waited_for() -> None:
+    source = (
+        "import torch\nn = 2000\nside = torch.cuda.Stream()\n"
+        "def make(rng, n):\n    return {'x': torch.randn(n, n, device='cuda')}\n"
+        "def theirs(x):\n    side.wait_stream(torch.cuda.current_stream())\n"
+        "    with torch.cuda.stream(side):\n        return x @ x\n"
+        "# %% honest\nx @ x\n# %% theirs\ntheirs(x)\n"
+    )
+    seen = (await timed(source, limits=Limits(run_s=60))).measured
+    assert seen.ending in {Ending.OK, Ending.SUSPICIOUS_TIMING}
+    assert all(ratio.point < 1.2 for ratio in seen.ratios)
+
+
+@pytest.mark.gpu
+async def test_a_forged_event_time_changes_nothing() -> None:
+    source = (
+        "import torch\nn = 1000\ntorch.cuda.Event.elapsed_time = lambda *_: 1e-6\n"
+        "def make(rng, n):\n    return {'x': torch.randn(n, n, device='cuda')}\n# %% a\nx @ x\n# %% b\nx @ x\n"
+    )
+    seen = (await timed(source, limits=Limits(run_s=60))).measured
+    assert seen.ending is Ending.OK
+    assert all(0.8 < ratio.point < 1.25 for ratio in seen.ratios)
+
+
+@pytest.mark.gpu
+async def test_tf32_is_named_on_a_gpu() -> None:
+    source = (
+        "import torch\nn = 512\ntorch.set_float32_matmul_precision('high')\n"
+        "def make(rng, n):\n    return {'x': torch.randn(n, n, device='cuda')}\n# %% a\nx @ x\n# %% b\nx @ x + 0\n"
+    )
+    seen = (await timed(source, limits=Limits(run_s=60), cuda=True)).measured
+    assert "lowered_precision" in _codes(seen.flags)
+    assert seen.flags[-1].values["precision"] == "tf32"
