@@ -5,6 +5,7 @@ check is under way. What is shown or sent was saved before; what was saved and n
 """
 
 import asyncio
+import contextlib
 import logging
 import secrets
 import string
@@ -32,6 +33,8 @@ ASK_RUNNER_EVERY_S = 20.0
 LONG = 10_000
 """Characters or bytes from which a turn is answered in a thread of its own."""
 TRIES = 5
+FIRST_ANSWER_S = 10.0
+"""So long may the first events wait for the runner's first answer."""
 _LETTERS = string.ascii_lowercase + string.digits
 
 T = TypeVar("T")
@@ -143,6 +146,10 @@ class App:
         return await asyncio.shield(turn)
 
     async def _take(self, chat: str, event: Event, key: str) -> bool:
+        if not self._asked.is_set() and not isinstance(event, ChatOpened | RunProgressed | RunFinished):
+            # In the first seconds a runner of our own is still proving its walls; "there is none" would be wrong.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._asked.wait(), FIRST_ANSWER_S)
         lock = self._locks.setdefault(chat, asyncio.Lock())
         async with lock:
             for _ in range(TRIES):

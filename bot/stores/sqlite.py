@@ -50,14 +50,17 @@ def migrate(path: Path) -> None:
 def open_store(path: Path, key: bytes, identity: Callable[[], str]) -> SqlStore:
     """Open the database after `migrate`."""
     url = f"sqlite+aiosqlite:///{path}"
-    reader = create_async_engine(url, pool_size=READERS, max_overflow=0)
+    # Readers run each statement by itself: a BEGIN and a ROLLBACK around one SELECT would double its cost.
+    reader = create_async_engine(
+        url, pool_size=READERS, max_overflow=0, isolation_level="AUTOCOMMIT", pool_reset_on_return=None
+    )
     writer = create_async_engine(url, pool_size=1, max_overflow=0, pool_timeout=BUSY_MS / 1000)
-    _set_up(reader, "BEGIN")
+    _set_up(reader)
     _set_up(writer, "BEGIN IMMEDIATE")
     return SqlStore(reader, writer, key, identity)
 
 
-def _set_up(engine: AsyncEngine, begin: str) -> None:
+def _set_up(engine: AsyncEngine, begin: str = "") -> None:
     def connected(connection: DBAPIConnection, entry: ConnectionPoolEntry | PoolProxiedConnection) -> None:
         del entry
         connection.isolation_level = None
@@ -70,4 +73,5 @@ def _set_up(engine: AsyncEngine, begin: str) -> None:
         connection.exec_driver_sql(begin)
 
     event.listen(engine.sync_engine, "connect", connected)
-    event.listen(engine.sync_engine, "begin", begun)
+    if begin:
+        event.listen(engine.sync_engine, "begin", begun)
