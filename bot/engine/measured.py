@@ -4,7 +4,7 @@ Law: digits only as the interval allows; no figure without its machine; the firs
 clock confirms it is always said.
 """
 
-from bot.engine.figures import duration, duration_within, interval, percent, plain, within
+from bot.engine.figures import duration, duration_within, interval, percent, plain, size, within
 from bot.engine.moment import Moment
 from bot.engine.replies import Block, Bullets, Code, Number, Paragraph, RatioRow, Spans, Text, TimingRow, Timings
 from sandbox_runner.protocol import Claim, Flag, Machine, Ratio, Result, Variant
@@ -13,7 +13,7 @@ _FIRST_CALL_APART = 3.0
 """A first call this many times the median is shown: below that it is only a first call."""
 _NAME = 60
 """Characters of a variant's name that are shown."""
-_MOST_FLAGS = 8
+_MOST_FLAGS, _MOST_MISTAKES = 8, 3
 
 
 def timings(moment: Moment, result: Result) -> tuple[Block, ...]:
@@ -139,13 +139,25 @@ def _trust(moment: Moment, result: Result) -> tuple[Block, ...]:
 
 def flags(moment: Moment, result: Result) -> tuple[Block, ...]:
     """Word what a learner should know about the figures, or about why there are none."""
-    items = tuple(_flag(moment, flag) for flag in result.flags[:_MOST_FLAGS])
+    items = tuple(_flag(moment, flag) for flag in _worth_saying(result.flags))
     return (Bullets(items),) if items else ()
+
+
+def _worth_saying(found: tuple[Flag, ...]) -> list[Flag]:
+    """Choose the flags to show: of the mistakes, which come the gravest first, at most three, each kind once."""
+    mistakes: dict[str, Flag] = {}
+    for flag in found:
+        if "mistake" in flag.values:
+            mistakes.setdefault(flag.code, flag)
+    rest = [flag for flag in found if "mistake" not in flag.values]
+    return [*list(mistakes.values())[:_MOST_MISTAKES], *rest][:_MOST_FLAGS]
 
 
 def _flag(moment: Moment, flag: Flag) -> Spans:
     words = moment.words
     key = f"flag.{flag.code}"
+    if {"share", "times"} & set(flag.values) and words.has(f"{key}_sized"):
+        key = f"{key}_sized"
     figures = {name: _figure(name, value) for name, value in flag.values.items() if name not in {"key", "n"}}
     said = words.say(key, **figures) if words.has(key) else words.say("flag.unnamed", code=Code(flag.code[:40]))
     line = words.say("flag.line", line=flag.line) if flag.line is not None else ()
@@ -158,6 +170,8 @@ def _figure(name: str, value: str | float) -> Spans:
         return (Code(value[:120]),) if value else ()
     if name == "ns" or name.endswith("_ns"):
         return (Number(duration(value)),)
-    if name == "noise":
+    if name in {"noise", "share", "part"}:
         return (Number(percent(value)),)
+    if name == "bytes":
+        return (Number(size(value)),)
     return (Number(f"{value:.2g}" if name == "error" else plain(value)),)
