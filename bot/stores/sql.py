@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, exists, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bot.engine import effects, replies
@@ -101,12 +101,11 @@ class SqlStore:
     async def open(self, chat: str, key: str) -> Opened | None:
         """Give the chat's session; None when the key was taken, or the chat is gone."""
         table = tables.chats
-        wanted = select(table.c.session, table.c.learner, table.c.revision).where(table.c.id == chat)
+        taken = _taken(chat, key).label("taken")
+        wanted = select(table.c.session, table.c.learner, table.c.revision, taken).where(table.c.id == chat)
         async with self._reader.connect() as connection:
-            if key and await _taken(connection, chat, key):
-                return None
             row = (await connection.execute(wanted)).one_or_none()
-        return None if row is None else Opened(self._session(row.session, row.learner), row.revision)
+        return None if row is None or row.taken else Opened(self._session(row.session, row.learner), row.revision)
 
     def _session(self, text: str, learner: str) -> Session:
         try:
@@ -118,6 +117,8 @@ class SqlStore:
 
     async def load(self, chat: str, needs: Needs) -> Known:
         """Load the rows named, of this chat only."""
+        if not needs.ask and not needs.run:
+            return Known()
         async with self._reader.connect() as connection:
             ask = await _load_ask(connection, chat, needs.ask) if needs.ask else None
             run = await _load_run(connection, chat, needs.run) if needs.run else None
@@ -129,8 +130,8 @@ class SqlStore:
     ) -> tuple[Shown, ...] | None:
         """Save a turn whole; None, with nothing changed, when the key was taken or the chat changed meanwhile."""
         async with self._writer.connect() as connection, connection.begin() as transaction:
-            row = await _claim(connection, chat, revision)
-            if row is None or (key and await _taken(connection, chat, key)):
+            row = await _claim(connection, chat, key, revision)
+            if row is None or row.taken:
                 await transaction.rollback()
                 return None
             if key:
@@ -192,19 +193,20 @@ class SqlStore:
         return tuple(UnfinishedCheck(chat, one.check, one.candidates) for chat, one in found if one is not None)
 
 
-async def _claim(connection: AsyncConnection, chat: str, revision: int) -> Row[Any, Any] | None:
-    wanted = select(tables.chats.c.last_number, tables.chats.c.last_change).where(
-        tables.chats.c.id == chat, tables.chats.c.revision == revision
+async def _claim(connection: AsyncConnection, chat: str, key: str, revision: int) -> Row[Any, Any, Any] | None:
+    table = tables.chats
+    wanted = select(table.c.last_number, table.c.last_change, _taken(chat, key).label("taken")).where(
+        table.c.id == chat, table.c.revision == revision
     )
     if connection.dialect.name != "sqlite":
-        wanted = wanted.with_for_update()
+        wanted = wanted.with_for_update(of=table)
     return (await connection.execute(wanted)).one_or_none()
 
 
-async def _taken(connection: AsyncConnection, chat: str, key: str) -> bool:
+def _taken(chat: str, key: str) -> ColumnElement[bool]:
+    """Say whether an event with this key was taken; an empty key never is, for none is stored."""
     table = tables.events
-    found = await connection.execute(select(table.c.key).where(table.c.chat == chat, table.c.key == key))
-    return found.first() is not None
+    return exists().where(table.c.chat == chat, table.c.key == key)
 
 
 async def _load_ask(connection: AsyncConnection, chat: str, ask: str) -> effects.Ask | None:
