@@ -5,6 +5,7 @@ clocks; our faults come out as `infra_error`, never as the learner's.
 """
 
 import asyncio
+import os
 import random
 import re
 import time
@@ -20,6 +21,7 @@ from sandbox_runner.exercising import measure_exercise
 from sandbox_runner.leftovers import hand_on
 from sandbox_runner.measuring import Measured
 from sandbox_runner.output import Kept, drain, plain
+from sandbox_runner.pinning import place_on
 from sandbox_runner.protocol import Ending, Fault, Job, JobKind, Machine, Note, Phase, Progress, Result
 from sandbox_runner.sandbox.port import Confined, Ended, Sandbox, Staged
 
@@ -181,7 +183,8 @@ class _Run:
     async def _talk(self) -> None:
         try:
             harness = JobKind.RUN if self.job.kind is JobKind.RUN else JobKind.TIME
-            await self._ask("start", self.job.limits.start_s, kind=harness.value)
+            threads = place_on(os.sched_getaffinity(0)).threads
+            await self._ask("start", self.job.limits.start_s, kind=harness.value, threads=threads)
             if harness is JobKind.TIME:
                 await self._time()
             else:

@@ -11,6 +11,9 @@ import os
 import signal
 import sys
 
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+"""Every library that computes gets as many threads as a measured job has; `policy.json` names these too."""
+
 
 def main() -> None:
     """Answer the first question, `start`, then serve as its `kind` says: `run` or `time`."""
@@ -32,6 +35,8 @@ def main() -> None:
     for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors, line_buffering=True)
+    for name in THREADS:
+        os.environ[name] = str(int(asked.get("threads", 1)))
     sys.argv = [path]
     with open(path, "rb") as file:
         content = file.read()

@@ -211,7 +211,8 @@ async def test_two_slots_run_at_once_under_uids_of_their_own(walls: "Walls") -> 
 async def test_the_sandbox_says_nothing_of_the_host_in_its_environment(walls: "Walls") -> None:
     result = await walls.run("import os\nprint(sorted(os.environ))")
     assert result.stdout.head == (
-        "['HOME', 'LANG', 'LOGNAME', 'MPLBACKEND', 'MPLCONFIGDIR', 'PATH', 'PWD', 'TMPDIR', 'TZ', 'USER']\n"
+        "['HOME', 'LANG', 'LOGNAME', 'MKL_NUM_THREADS', 'MPLBACKEND', 'MPLCONFIGDIR', 'NUMEXPR_NUM_THREADS', "
+        "'OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'PATH', 'PWD', 'TMPDIR', 'TZ', 'USER']\n"
     )
 
 
