@@ -9,6 +9,7 @@ with torch.amp.autocast("cpu", dtype=down):
     print("linear", y.dtype)
     print("x @ w", (x @ w).dtype)
     print("relu", torch.relu(y).dtype)
+    print("softmax", torch.softmax(y, -1).dtype)
     print("y + x", (y + x).dtype)
     print("mse_loss", functional.mse_loss(y, x).dtype)
     print("x + w", (x + w).dtype)

@@ -8,3 +8,7 @@ for v in ones:
     total += v
 print(float(total))
 print(float(ones.sum(dtype=np.float32)))
+
+x = np.full(4000, 20.5, dtype=np.float16)
+with np.errstate(over="ignore"):
+    print(float(x.sum()), float(x.mean()))
