@@ -15,6 +15,8 @@ from bot.engine.buttons import Op, encode
 from bot.engine.effects import Edit, RunCode, Say
 from bot.engine.events import ButtonPressed, ChatOpened, Event
 from bot.engine.known import Dice, Known
+from bot.engine.quizzes import written
+from bot.engine.quizzes.grades import Verdict
 from bot.engine.replies import Reply
 from bot.engine.session import Session
 from bot.engine.turn import take_turn
@@ -105,6 +107,12 @@ async def run_through(course: Course, runner: Runner, dice: Dice) -> AsyncIterat
                 source = course.files[f"{lesson.slug}/{item.code}"]
                 job = Job(dice.identity(), JobKind.RUN, source, LEARNER, filename=PurePath(item.code).name)
                 yield _of_prediction(lesson, item, await _finished(runner, job))
+            if isinstance(item, schema.WriteCode):
+                mark = dice.identity()
+                reference, check = (course.files[f"{lesson.slug}/{file}"] for file in (item.reference, item.check))
+                job = Job(dice.identity(), JobKind.RUN, written.composed(reference, check, mark), LEARNER)
+                expected = course.files[f"{lesson.slug}/{item.expect}"]
+                yield _of_writing(lesson, item, await _finished(runner, job), mark, expected)
         for exercise in lesson.exercises:
             yield _of_exercise(lesson, exercise, await _finished(runner, _exercise_job(course, lesson, exercise, dice)))
 
@@ -168,6 +176,13 @@ def _of_prediction(lesson: Lesson, item: schema.PredictOutput, result: Result) -
     printed = (result.stdout.head + result.stdout.tail).strip() or result.value
     good = result.ending is Ending.OK and " ".join(printed.split()) == " ".join(item.answer.split())
     return Finding(f"{lesson.slug}: {item.id}", good, f"printed {printed!r}, the answer is {item.answer!r}")
+
+
+def _of_writing(lesson: Lesson, item: schema.WriteCode, result: Result, mark: str, expected: str) -> Finding:
+    parted = written.parted(result.stdout, mark)
+    printed = parted[1] if parted else ""
+    good = result.ending is Ending.OK and written.grade(item, printed, expected).verdict is Verdict.RIGHT
+    return Finding(f"{lesson.slug}: {item.id}", good, f"the check printed {printed.strip()!r} for the reference")
 
 
 def _exercise_job(course: Course, lesson: Lesson, exercise: schema.Exercise, dice: Dice) -> Job:

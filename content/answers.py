@@ -53,6 +53,8 @@ def check_items(draft: Draft) -> None:
                 _blank(draft, path, item)
             case schema.PredictOutput():
                 _prediction(draft, path, item)
+            case schema.WriteCode():
+                _written(draft, path, item)
             case schema.NumberAnswer():
                 _number(draft, path, item)
             case _:  # the schema's union has no other
@@ -138,6 +140,19 @@ def _prediction(draft: Draft, path: Path, item: schema.PredictOutput) -> None:
         right = "write it with single spaces, without spaces around it, and with the digits 0-9"
         draft.fault((*path, "answer"), "the answer is not in the form in which it is compared", right)
     _apart(draft, path, item)
+
+
+def _written(draft: Draft, path: Path, item: schema.WriteCode) -> None:
+    shown = {block.file for _, block in draft.each(schema.CodeBlock)} | {item.code, item.check}
+    if item.reference in shown:
+        draft.fault((*path, "reference"), "the solution is shown", "name a file that nothing else shows")
+    expected = draft.files.get(item.expect)
+    if expected is not None and not expected.strip():
+        draft.fault((*path, "expect"), f"{item.expect} is empty", "write what the check prints for the solution")
+    for index, near in enumerate(item.near):
+        if expected is not None and near.answer.split() == expected.split():
+            where = (*path, "near", index, "answer")
+            draft.fault(where, "this is what the right code prints", "write what the near miss prints")
 
 
 def _apart(draft: Draft, path: Path, item: schema.PredictOutput | schema.FillBlank) -> None:

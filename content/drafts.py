@@ -78,7 +78,7 @@ def read_draft(folder: Folder, slug: str) -> Draft:
 def named_files(draft: Draft) -> Iterator[tuple[Path, str]]:
     """Yield every file that the lesson names, with the path of the naming."""
     for path, part in draft.parts:
-        for name in ("file", "expect", "code", "starter", "reference"):
+        for name in ("file", "expect", "code", "starter", "reference", "check"):
             value = getattr(part, name, None)
             if isinstance(value, str):
                 yield (*path, name), value

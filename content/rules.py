@@ -23,8 +23,8 @@ DRAWINGS = "drawings/"
 """The folder of a lesson's figure scripts, which are drawn from and not shown."""
 
 _NOT_PROSE = {
-    "alternatives", "answer", "code", "devices", "example", "expect", "experiment", "file", "holds_when", "id", "kind",
-    "misconception", "name", "against", "reference", "slug", "source", "starter", "to", "topic", "truth",
+    "alternatives", "answer", "check", "code", "devices", "example", "expect", "experiment", "file", "holds_when", "id",
+    "kind", "misconception", "name", "against", "reference", "slug", "source", "starter", "to", "topic", "truth",
 }  # fmt: skip
 _LIMITS = {"title": TITLE_LIMIT, "question": QUESTION_LIMIT, "questions": 200, "feedback": schema.FEEDBACK_LIMIT}
 
@@ -105,7 +105,7 @@ def _blocks(draft: Draft) -> None:
     for path, part in draft.parts:
         for key, ending in (
             ("file", ".png" if isinstance(part, schema.PictureBlock) else ".py"),
-            ("code", ".py"), ("starter", ".py"), ("reference", ".py"), ("expect", ".txt"),
+            ("code", ".py"), ("check", ".py"), ("starter", ".py"), ("reference", ".py"), ("expect", ".txt"),
         ):  # fmt: skip
             name = getattr(part, key, None)
             wanted = ".txt" if isinstance(part, schema.Expected) else ending

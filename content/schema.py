@@ -239,8 +239,23 @@ class FillBlank(Asked):
     near: tuple[Near, ...] = ()
 
 
+class WriteCode(Asked):
+    """A few lines to write; `check` is run behind them, and what it prints is compared with the file `expect`.
+
+    Numbers may differ by the part `rel`. `reference` is a solution, shown after giving up only; a near miss is what
+    `check` prints for it.
+    """
+
+    kind: Literal["code"]
+    check: FileName
+    expect: FileName
+    reference: FileName
+    rel: float = Field(default=0.0, ge=0.0)
+    near: tuple[Near, ...] = ()
+
+
 Item = Annotated[
-    SingleChoice | SeveralChoice | TrueFalse | PredictOutput | OrderSteps | NumberAnswer | FillBlank,
+    SingleChoice | SeveralChoice | TrueFalse | PredictOutput | OrderSteps | NumberAnswer | FillBlank | WriteCode,
     Field(discriminator="kind"),
 ]
 

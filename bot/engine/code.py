@@ -8,7 +8,7 @@ import difflib
 import re
 from typing import assert_never
 
-from bot.engine import exercises, presses, runs
+from bot.engine import exercises, presses, runs, writing
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
@@ -98,6 +98,9 @@ def _run(moment: Moment, pending: PendingCode, source: str) -> Turn:
     timed = pending.measure or variants(source) >= _TWO_VARIANTS or intake.asks_to_time(source)
     kind = JobKind.TIME if timed else JobKind.RUN
     asked = runs.Asked(source, kind, exercises.purpose(moment), pending.filename)
+    answer = None if pending.measure else writing.to_run(moment, source)
+    if answer:
+        asked = runs.Asked(answer[0], JobKind.RUN, answer[1], pending.filename)
     retry = Choice("", encode(Op.ACCEPT, pending.check, "yes"))
     turn = runs.started(moment, asked, retry)
     if len(turn.session.running) == len(moment.session.running):

@@ -22,7 +22,7 @@ from bot.engine.reading import code_shown
 from bot.engine.replies import Block, Bullets, Choice, Heading, Number, Paragraph, Strong, Text
 from bot.engine.session import Place
 from bot.engine.wording import inline
-from content.schema import Item, Lesson, OrderSteps
+from content.schema import Item, Lesson, OrderSteps, WriteCode
 
 _MEANT = {
     **dict.fromkeys(map(fold, ("لا أعرف", "لا أدري", "ما أعرف", "ما بعرف", "مش عارف", "معرفش")), presses.DONT_KNOW),
@@ -68,7 +68,7 @@ def answered(moment: Moment, ask: Ask, answer: str) -> Turn:
     if answer == presses.HINT:
         return _hinted(moment, at_hand)
     if answer == presses.DONT_KNOW:
-        blocks = (Paragraph(moment.words.say("quiz.dont_know")), *_solution(moment, at_hand.item))
+        blocks = (Paragraph(moment.words.say("quiz.dont_know")), *_solution(moment, at_hand))
         earned = moment.session.earned
         return _closed(moment, at_hand, CloseAsk(ask.id, answer, earned), blocks, earned=earned)
     if isinstance(at_hand.item, items.Marked):
@@ -121,6 +121,12 @@ def _tried(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
     if answer[:_KEPT] in moment.session.tried:
         return moment.turn(*said(Paragraph(moment.words.say("quiz.tried_already"))))
     return _graded(moment, at_hand, answer, grade)
+
+
+def written(moment: Moment, ask: Ask, answer: str, grade: Grade) -> Turn:
+    """Take the grade of code that was run as an answer."""
+    at_hand = _at_hand(moment, ask)
+    return _tried(moment, at_hand, answer, grade) if at_hand else asks.refused(moment, "ask.gone")
 
 
 def _at_hand(moment: Moment, ask: Ask) -> _Open | None:
@@ -189,7 +195,7 @@ def _failed(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
         close = CloseAsk(ask.id, answer, earned, grade.misconception)
         # What is right stands in the solution, with its feedback.
         only_wrong = replace(grade, notes=tuple(note for note in grade.notes if not note.right))
-        blocks = (*missed, *_feedback(only_wrong), *_solution(moment, item))
+        blocks = (*missed, *_feedback(only_wrong), *_solution(moment, at_hand))
         return _closed(moment, at_hand, close, blocks, earned=earned)
     head = (*missed, *_feedback(grade))
     moment = moment.changed(tried=tried, earned=earned)
@@ -262,7 +268,11 @@ def _score(moment: Moment, lesson: Lesson) -> tuple[Block, ...]:
     )
 
 
-def _solution(moment: Moment, item: Item) -> tuple[Block, ...]:
+def _solution(moment: Moment, at_hand: _Open) -> tuple[Block, ...]:
+    item = at_hand.item
+    if isinstance(item, WriteCode):
+        lead = Paragraph(moment.words.say("quiz.solution"))
+        return (lead, *code_shown(moment, at_hand.lesson, item.reference), *paragraphs(item.explanation))
     return (*items.solution(item, moment.words.say("quiz.solution"), moment.words), *paragraphs(item.explanation))
 
 

@@ -14,6 +14,8 @@ class Why(StrEnum):
     EXAMPLE = "ex"
     MYTH = "myth"
     EXERCISE = "task"
+    ITEM = "item"
+    """to answer a question: the item is the ask, the vote is the mark behind which the check prints"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """Runs started, followed, cancelled and told to their end; what the end means is worded in `results.py`.
 
 Law: a run that is not among the session's own is stale and changes nothing; a run's end touches neither place nor
-series. At most `MOST_RUNNING` runs of a learner are under way.
+series, but for one that answers the open question. At most `MOST_RUNNING` runs of a learner are under way.
 """
 
 from dataclasses import dataclass, field, replace
 
-from bot.engine import presses, results
+from bot.engine import presses, results, writing
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
@@ -14,7 +14,7 @@ from bot.engine.effects import CancelRun, Edit, RunCode, Say, Turn
 from bot.engine.events import RunFinished, RunProgressed
 from bot.engine.figures import plain
 from bot.engine.moment import Moment
-from bot.engine.purposes import Purpose, purpose_of
+from bot.engine.purposes import Purpose, Why, purpose_of
 from bot.engine.replies import Block, Choice, Number, Paragraph, Reply, Step, Steps
 from content.schema import Example
 from sandbox_runner.protocol import Accepted, Budget, Device, Job, JobKind, Limits, Phase, Progress
@@ -128,6 +128,8 @@ def finished(moment: Moment, event: RunFinished) -> Turn:
     moment = _without(moment, event.run)
     known = moment.known.run
     purpose = purpose_of(known.slot) if known else Purpose()
+    if known and purpose.why is Why.ITEM:
+        return writing.finished(moment, event.result, known.job.source, purpose, known.slot)
     first, *more = said(*results.told(moment, event.run, event.result, known.job if known else None, purpose))
     return moment.turn(Edit(known.slot, first.reply) if known else first, *more)
 

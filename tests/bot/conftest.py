@@ -163,6 +163,18 @@ def other_items() -> tuple[schema.Item, ...]:
             alternatives=("sum()",),
             near=(schema.Near(answer="mean", feedback="هذا المتوسط.", misconception="mean-is-sum"),),
         ),
+        schema.WriteCode(
+            kind="code",
+            id="item-code",
+            topic=Topic.VECTORIZATION,
+            question="كتابة دالة `total` تجمع مربعات قائمة.",
+            hints=hints,
+            explanation="المربع قبل الجمع.",
+            check="total_check.py",
+            expect="total.txt",
+            reference="total.py",
+            near=(schema.Near(answer="36", feedback="هذا مربع المجموع.", misconception="square-of-sum"),),
+        ),
     )
 
 
@@ -220,6 +232,9 @@ FILES = {
     "prints.py": "print(1 + 1)\n",
     "on_cuda.py": "print('cuda')\n",
     "starter.py": "def make(rng, n):\n    return {}\n\n\ndef solve():\n    return 0\n",
+    "total_check.py": "print(total([1, 2, 3]))\n",
+    "total.txt": "14\n",
+    "total.py": "def total(values):\n    return sum(value**2 for value in values)\n",
     "reference.py": "SECRET_REFERENCE = 1\n",
 }
 

@@ -4,6 +4,7 @@ Regenerate them, after looking at why they changed, with REGENERATE_CONVERSATION
 """
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -101,11 +102,22 @@ def timed(job: Job, claim: str, point: float) -> Result:
     )
 
 
+def answering(job: Job, own: str, checked: str) -> Result:
+    """Give the result of code that answers a question: its own output, the mark in the job, what the check prints."""
+    found = re.search(r"print\('\\n(id\d+)'\)", job.source)
+    assert found is not None, job.source
+    printed = f"{own}\n{found.group(1)}\n{checked}\n"
+    return Result(job.id, job.kind, Ending.OK, stdout=Stream(printed, bytes=len(printed)), machine=MACHINE)
+
+
 RESULTS: dict[str, Any] = {
     "printed": lambda job: Result(job.id, job.kind, Ending.OK, stdout=Stream("[2 4 6]\n", bytes=8), machine=MACHINE),
     "faster": lambda job: timed(job, "faster", 125.3),
     "slower": lambda job: timed(job, "slower", 0.5),
     "unclear": lambda job: timed(job, "unclear", 1.01),
+    "right": lambda job: answering(job, "", "14"),
+    "near": lambda job: answering(job, "hello\n", "36"),
+    "wrong": lambda job: answering(job, "14\n", "15"),
     "endless": lambda job: Result(job.id, job.kind, Ending.TIMEOUT_RUN, reached=Reached("run_s", 10, "s")),
     "cancelled": lambda job: Result(job.id, job.kind, Ending.CANCELLED),
     "error": lambda job: Result(

@@ -1,19 +1,22 @@
 """Items answered by marks, judging, ordering and filling in: grading, credit, double taps, any order of events."""
 
+import contextlib
+import io
 from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.engine.events import ButtonPressed, TextSent
-from bot.engine.quizzes import blank, items, order, several, true_false
+from bot.engine.events import ButtonPressed, CodeSent, TextSent
+from bot.engine.quizzes import blank, items, order, several, true_false, written
 from bot.engine.quizzes.grades import Verdict
 from bot.engine.replies import Choices, Reply
 from bot.engine.session import from_json, to_json
 from bot.engine.wording import Wording
 from bot.testing import Conversation
-from content.schema import Course, FillBlank, Item, OrderSteps, SeveralChoice, TrueFalse
+from content.schema import Course, FillBlank, Item, OrderSteps, SeveralChoice, TrueFalse, WriteCode
+from sandbox_runner.protocol import Ending, JobKind, Result, Stream
 
 
 @pytest.fixture(scope="session")
@@ -191,6 +194,75 @@ def test_a_forged_mark_is_refused(talk: Conversation, option: str) -> None:
     before = talk.session
     assert talk.take(ButtonPressed(f"1:ans:{before.asked}:{option}")) != ()
     assert talk.session == before
+
+
+def run(source: str) -> Stream:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(source, "code.py", "exec"), {"__name__": "__main__"})  # noqa: S102 - code of this test
+    return Stream(printed.getvalue(), bytes=len(printed.getvalue()))
+
+
+@pytest.mark.parametrize("own", ["", "print('hello')", "print('hello', end='')", "def f():\n    pass", "x = 1  # \\"])
+def test_what_the_check_prints_is_told_from_the_learners_own_output(own: str) -> None:
+    source = written.composed(own, "print(14)\n", "mark")
+    parted = written.parted(run(source), "mark")
+    assert parted is not None
+    assert parted[0].head.strip() == ("hello" if "hello" in own else "")
+    assert parted[1] == "14\n"
+    assert written.own_of(source, "mark") == own
+
+
+def test_a_mark_of_another_run_is_no_mark() -> None:
+    assert written.parted(run("print('\\nother')\nprint(14)"), "mark") is None
+
+
+def test_the_mark_is_found_behind_output_that_was_cut() -> None:
+    stream = Stream("a" * 100, "b" * 50 + "\nmark\n14\n", 10_000, 9_000)
+    parted = written.parted(stream, "mark")
+    assert parted is not None
+    assert (parted[0].head, parted[0].tail, parted[1]) == ("a" * 100, "b" * 50, "14\n")
+
+
+@pytest.mark.parametrize(
+    ("printed", "rel", "verdict"),
+    [
+        ("14\n", 0.0, Verdict.RIGHT),
+        ("14  \n\n", 0.0, Verdict.RIGHT),
+        ("14.0\n", 0.0, Verdict.RIGHT),
+        ("14.001\n", 0.0, Verdict.WRONG),
+        ("14.001\n", 1e-3, Verdict.RIGHT),
+        ("36\n", 0.0, Verdict.NEAR),
+        ("x 14\n", 0.0, Verdict.WRONG),
+        ("", 0.0, Verdict.WRONG),
+    ],
+)
+def test_what_a_check_prints_is_compared_by_lines_and_numbers(
+    other_items: tuple[Item, ...], printed: str, rel: float, verdict: Verdict
+) -> None:
+    item = next(item for item in other_items if isinstance(item, WriteCode)).model_copy(update={"rel": rel})
+    assert written.grade(item, printed, "14\n").verdict is verdict
+
+
+def test_code_with_a_wish_for_its_time_is_measured_and_no_answer(course: Course, other_items: tuple[Item, ...]) -> None:
+    lessons = tuple(lesson.model_copy(update={"check": other_items[-1:]}) for lesson in course.lessons)
+    talk = Conversation(course.model_copy(update={"lessons": lessons}))
+    talk.take(TextSent("اختبار"))
+    talk.take(CodeSent("total = sum", measure=True))
+    assert [(job.kind, job.source) for job in talk.waiting] == [(JobKind.TIME, "total = sum")]
+
+
+def test_the_same_code_counts_once(course: Course, other_items: tuple[Item, ...]) -> None:
+    lessons = tuple(lesson.model_copy(update={"check": other_items[-1:]}) for lesson in course.lessons)
+    talk = Conversation(course.model_copy(update={"lessons": lessons}))
+    talk.take(TextSent("اختبار"))
+    for _ in range(2):
+        talk.take(CodeSent("def total(v):\n    return 1"))
+        talk.finish(lambda job: Result(job.id, job.kind, Ending.OK, stdout=run(job.source)))
+    assert [ask.tries for ask in talk.store.asks.values()] == [1]
+    talk.take(CodeSent("def total(v):\n    return 14"))
+    talk.finish(lambda job: Result(job.id, job.kind, Ending.OK, stdout=run(job.source)))
+    assert [ask.closed for ask in talk.store.asks.values()] == [True]
 
 
 STEPS = st.one_of(

@@ -18,7 +18,7 @@ DRAFTS = {folder.name: drafts.read_draft(folder, folder.name) for folder in LESS
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
-Part = TypeVar("Part", schema.Example, schema.PredictOutput, schema.Exercise)
+Part = TypeVar("Part", schema.Example, schema.PredictOutput, schema.WriteCode, schema.Exercise)
 
 
 def parts(kind: type[Part]) -> list[tuple[str, Part]]:
@@ -108,6 +108,15 @@ def test_the_variants_of_a_timed_example_agree_on_fresh_inputs(
 def test_a_prediction_is_what_the_code_prints(slug: str, item: schema.PredictOutput, learners_python: Path) -> None:
     printed = run(learners_python, loader.HERE / "lessons" / slug / item.code)
     assert printed.strip() == item.answer
+
+
+@pytest.mark.parametrize(("slug", "item"), named(parts(schema.WriteCode)))
+def test_the_check_of_a_written_answer_prints_what_is_expected_for_the_reference(
+    slug: str, item: schema.WriteCode, learners_python: Path
+) -> None:
+    folder = loader.HERE / "lessons" / slug
+    source = f"{(folder / item.reference).read_text()}\n{(folder / item.check).read_text()}"
+    assert same(run(learners_python, Path(), source=source), (folder / item.expect).read_text(), item.rel)
 
 
 EXERCISE = """

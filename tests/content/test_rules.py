@@ -77,6 +77,9 @@ def test_the_copied_course_has_no_fault(root: Path) -> None:
         ("في `a[:, ____]` لكي", "في `a[:, x]` لكي", snapshot(["lesson.yaml:+0: check[15].question: there is no blank; write exactly one `____`, in the question or in the code"])),
         ("في `a[:, ____]` لكي", "في `a[____, ____]` لكي", snapshot(["lesson.yaml:+0: check[15].question: the question and its code have 2 blanks; write exactly one `____`, in the question or in the code"])),
         ('alternatives: ["np.newaxis", "numpy', 'alternatives: ["none", "numpy', snapshot(["lesson.yaml:+0: check[15].alternatives[0]: 'none' is compared as another answer of this item is; remove it or change it"])),
+        ("    reference: quiz/table.py", "    reference: quiz/table_check.py", snapshot(["lesson.yaml:+0: check[16].reference: the solution is shown; name a file that nothing else shows", "quiz/table.py:?: nothing in the lesson names this file; use it in lesson.yaml or delete it"])),
+        ("    expect: quiz/table.txt\n", "    expect: quiz/table.py\n", snapshot(["lesson.yaml:+0: check[16].expect: quiz/table.py has another ending than .txt; name a .txt file", "quiz/table.txt:?: nothing in the lesson names this file; use it in lesson.yaml or delete it"])),
+        ("      - answer: |-\n          (4, 3)\n          [[0, 0, 0], [0, 1, 2], [0, 2, 4], [0, 3, 6]]", "      - answer: |-\n          (3, 4)\n          [[0, 0, 0, 0], [0, 1, 2, 3], [0, 2, 4, 6]]", snapshot(["lesson.yaml:+1: check[16].near[0].answer: this is what the right code prints; write what the near miss prints"])),
         # prose
         ("كيف أحسب مجموع المربعات من غير حلقة؟", "كيف أحسب مجموع المربعات من غير حلقة?", snapshot(["lesson.yaml:+0: sections[0].questions[0]: the Latin mark ? in an Arabic sentence; write ؟"])),
         ("الطريقة الأولى حلقة `for` تمر", "الطريقة الأولى, حلقة `for` تمر", snapshot(["lesson.yaml:-1: sections[0].blocks[0].text: the Latin mark , in an Arabic sentence; write ،"])),

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from bot.engine import presses
 from bot.engine.quizzes import blank, numeric, order, predict, several, single, true_false
-from bot.engine.quizzes.grades import Grade
+from bot.engine.quizzes.grades import Grade, Verdict
 from bot.engine.replies import Block, Bullets, Choice, Code, CodeBlock, Number, Paragraph, Spans, Text
 from bot.engine.wording import Wording, inline
 from content.schema import (
@@ -17,6 +17,7 @@ from content.schema import (
     SeveralChoice,
     SingleChoice,
     TrueFalse,
+    WriteCode,
 )
 
 Marked = SeveralChoice | OrderSteps
@@ -34,7 +35,7 @@ def options(item: Item) -> tuple[str, ...]:
             return order.options(item)
         case TrueFalse():
             return true_false.OPTIONS
-        case PredictOutput() | NumberAnswer() | FillBlank():
+        case PredictOutput() | NumberAnswer() | FillBlank() | WriteCode():
             return ()
         case never:
             assert_never(never)
@@ -117,6 +118,8 @@ def read(item: Item, shown: Sequence[str], text: str) -> str:
             return true_false.read(text)
         case PredictOutput() | NumberAnswer() | FillBlank():
             return text
+        case WriteCode():
+            return ""
         case never:
             assert_never(never)
 
@@ -138,6 +141,8 @@ def grade(item: Item, answer: str) -> Grade:
             return numeric.grade(item, answer)
         case FillBlank():
             return blank.grade(item, answer)
+        case WriteCode():
+            return Grade(Verdict.UNREAD)  # graded by what a run prints, in `writing.py`
         case never:
             assert_never(never)
 
@@ -164,6 +169,8 @@ def solution(item: Item, lead: Spans, words: Wording) -> tuple[Block, ...]:
             return (_behind(lead, (Number(numeric.solution(item)), *unit)),)
         case FillBlank():
             return (_behind(lead, (Code(item.answer),)),)
+        case WriteCode():
+            return (Paragraph(lead),)  # the file itself is shown by who has the course
         case never:
             assert_never(never)
 
