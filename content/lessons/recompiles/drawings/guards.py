@@ -8,9 +8,9 @@ from content.drawing import MONO, Palette, rtl
 HEIGHT = 4.0
 CALLS = (
     ("(8,)  float32", "ترجمة أولى", True),
-    ("(8,)  float32", "الحراس يقبلون", False),
+    ("(8,)  float32", "الحراس تقبل", False),
     ("(9,)  float32", "ترجمة بطول متغير", True),
-    ("(10,) float32", "الحراس يقبلون", False),
+    ("(10,) float32", "الحراس تقبل", False),
     ("(10,) float64", "ترجمة لنوع جديد", True),
 )
 """Each call's input, what becomes of it, and whether it is compiled for; `guards.py` of the lesson shows the same."""
