@@ -16,7 +16,7 @@ from sandbox_runner.channel import Tampered
 from sandbox_runner.protocol import Ending, Flag
 
 CHUNK_ELEMENTS = 1 << 13
-_REVEALED, _ALL_BYTES = 4, 256 << 10
+_REVEALED, _ALL_CHUNKS = 4, 8
 _MOST_SETS, _MOST_CHUNKS = 4, 1 << 12
 
 
@@ -117,8 +117,8 @@ class Challenges:
         return tuple(parts)
 
     def _choose(self, items: Items) -> list[list[int]]:
-        """Choose chunks, the same for results of one shape: `_shown` of one seed are compared by place."""
-        everything = sum(size for _, _, _, size in items) <= _ALL_BYTES
+        """Choose chunks, the same for results of one shape whatever their type: those of a seed are compared by place."""
+        everything = sum(_chunks(dtype, size) for _, dtype, _, size in items) <= _ALL_CHUNKS
         chooser = random.Random(self._share)  # noqa: S311 - drawn from the parent's own chance, after the block
         wanted = []
         for _, dtype, _, size in items:
