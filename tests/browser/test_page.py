@@ -64,6 +64,14 @@ EVERY_BLOCK = Reply(
             (Code("AMD EPYC"),),
             "أزمنة",
         ),
+        replies.Bits(
+            (
+                replies.BitsRow("float32", "0", "01111011", "10011001100110011001101", "≈ 0.100000001"),
+                replies.BitsRow("float16", "0", "01011", "1001100110", "≈ 0.099976"),
+            ),
+            ("الإشارة", "الأس", "الكسر"),
+            "بتات 0.1",
+        ),
         Choices((Choice("السابق", "1:go:a.b:"), Choice("التالي", "1:go:a.c:")), 2),
         Choices((Choice("array([0, -1, -2])", "1:ans:a:b"),)),
     )
@@ -401,6 +409,33 @@ async def test_dark_screens_and_still_ones_are_respected(stage: Open, visit: Ope
     await expect(dark.locator("article")).to_have_count(2)
     assert await light.evaluate(LOOK) == ["rgb(245, 244, 239)", "pulse", False]
     assert await dark.evaluate(LOOK) == ["rgb(18, 24, 26)", "none", True]
+
+
+CONTRASTS = """() => [...document.querySelectorAll('.bits td[class^=bit-], .bits .bit-key')].map((cell) => {
+  const light = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((each) => each / 255)
+    .map((each) => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, each, at) => sum + each * [0.2126, 0.7152, 0.0722][at], 0);
+  const style = getComputedStyle(cell);
+  const [low, high] = [light(style.color), light(style.backgroundColor)].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+})"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_the_bits_of_a_number_fit_a_phone_in_order_and_can_be_read(stage: Open, visit: Open, scheme: str) -> None:
+    built = await stage(greeting=[EVERY_BLOCK])
+    page = await (await visit(color_scheme=scheme)).open(built.address)
+    row = page.locator(".bits tbody tr").first
+    await expect(row.locator("td[class^=bit-]")).to_have_count(3)
+    places = await row.locator("td[class^=bit-]").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().left)"
+    )
+    assert places == sorted(places)
+    heights = await row.locator("td[class^=bit-]").evaluate_all("all => all.map((one) => one.offsetHeight)")
+    assert len(set(heights)) == 1  # 32 bits stand in one line at 360 px
+    contrasts = await page.evaluate(CONTRASTS)
+    assert len(contrasts) == 9
+    assert min(contrasts) >= 4.5  # WCAG 2.2, success criterion 1.4.3
 
 
 async def test_what_was_said_before_can_be_fetched(stage: Open, visit: Open) -> None:
