@@ -117,7 +117,7 @@ class Challenges:
         return tuple(parts)
 
     def _choose(self, items: Items) -> list[list[int]]:
-        """Choose chunks, the same for results of one shape whatever their type: those of a seed are compared by place."""
+        """Choose chunks, the same for one shape whatever its type: results of one seed are compared by place."""
         everything = sum(_chunks(dtype, size) for _, dtype, _, size in items) <= _ALL_CHUNKS
         chooser = random.Random(self._share)  # noqa: S311 - drawn from the parent's own chance, after the block
         wanted = []
