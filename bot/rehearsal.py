@@ -18,7 +18,7 @@ from bot.engine.known import Dice, Known
 from bot.engine.quizzes import written
 from bot.engine.quizzes.grades import Verdict
 from bot.engine.replies import Reply
-from bot.engine.session import Session
+from bot.engine.session import Place, Series, Session
 from bot.engine.turn import take_turn
 from bot.ports import Runner
 from content import schema
@@ -55,25 +55,31 @@ class Finding:
 
 
 def shown(course: Course, slug: str, dice: Dice) -> Iterator[tuple[str, tuple[Reply, ...]]]:
-    """Give every stop and door of a lesson: the button that leads there, and the replies to it."""
+    """Give every stop, door, setting and question of a lesson: the button that leads there, and the replies to it."""
     lesson = next(lesson for lesson in course.lessons if lesson.slug == slug)
     presses = [course_map.go(stop) for stop in course_map.stops(lesson)]
     presses += [encode(op, slug) for op in (Op.QUIZ, Op.CARDS, Op.MYTHS)]
     presses += [encode(Op.EXERCISE, slug, exercise.id) for exercise in lesson.exercises]
+    stop = _replies(course, ButtonPressed(course_map.go(Place(slug, course_map.Part.EXPLORER))), dice)
+    offered = (choice.payload for reply in stop for block in reply.blocks for choice in getattr(block, "choices", ()))
+    presses += [payload for payload in offered if payload.startswith(f"1:{Op.EXPLORE.value}:")]
     for press in presses:
         yield press, _replies(course, ButtonPressed(press), dice)
+    for item in lesson.check:
+        there = Session(LEARNER, series=Series("check", slug, (item.id,)))
+        yield f"{encode(Op.QUIZ, slug)} {item.id}", _replies(course, ButtonPressed(encode(Op.QUIZ, slug)), dice, there)
 
 
 def rendered(course: Course, dice: Dice, draw: Draw) -> Iterator[Finding]:
-    """Render the greeting, and every stop and door of every lesson."""
+    """Render the greeting, and all that `shown` gives of every lesson."""
     yield _drawn("greeting", _replies(course, ChatOpened(), dice), draw)
     for lesson in course.lessons:
         for press, replies in shown(course, lesson.slug, dice):
             yield _drawn(f"{lesson.slug}: {press}", replies, draw)
 
 
-def _replies(course: Course, event: Event, dice: Dice) -> tuple[Reply, ...]:
-    turn = take_turn(Session(LEARNER), event, Known(capabilities=CAPABLE), course, WHEN, dice)
+def _replies(course: Course, event: Event, dice: Dice, session: Session | None = None) -> tuple[Reply, ...]:
+    turn = take_turn(session or Session(LEARNER), event, Known(capabilities=CAPABLE), course, WHEN, dice)
     return tuple(effect.reply for effect in turn.effects if isinstance(effect, Say | Edit))
 
 

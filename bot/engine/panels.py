@@ -42,9 +42,9 @@ def _ways(moment: Moment, item: Item, ask: Ask) -> tuple[Block, ...]:
 
 def _panel(moment: Moment, item: items.Marked, ask: Ask) -> tuple[Block, ...]:
     words = moment.words
-    so_far, choices = items.panel(item, ask.options, ask.id, moment.session.marked, words)
+    so_far, choices, controls = items.panel(item, ask.options, ask.id, moment.session.marked, words)
     how = Paragraph(words.say(f"quiz.how_{item.kind}"))
-    return (how, *so_far, *buttons(*choices, *_helps(moment, item, ask)))
+    return (how, *so_far, *buttons(*choices), *buttons(*controls, *_helps(moment, item, ask), columns=3))
 
 
 def _helps(moment: Moment, item: Item, ask: Ask) -> tuple[Choice | None, ...]:

@@ -61,6 +61,9 @@ def test_every_stop_of_the_course_renders(course: Course) -> None:
     findings = list(rehearsal.rendered(course, FixedDice(), plain))
     assert len(findings) > 10
     assert [finding for finding in findings if not finding.good] == []
+    places = " ".join(finding.where for finding in findings)
+    assert all(item.id in places for lesson in course.lessons for item in lesson.check)
+    assert "1:play:small:95" in places
 
 
 def test_a_reply_that_does_not_render_is_found_with_its_place(course: Course) -> None:

@@ -67,13 +67,13 @@ def ask(
 
 def panel(
     item: Marked, shown: Sequence[str], ask_id: str, marked: Sequence[str], words: Wording
-) -> tuple[tuple[Block, ...], tuple[Choice, ...]]:
-    """Give how far the marks are, and the buttons that change and confirm them."""
+) -> tuple[tuple[Block, ...], tuple[Choice, ...], tuple[Choice, ...]]:
+    """Give how far the marks are, the buttons that change them, and those that confirm them or take one back."""
     match item:
         case SeveralChoice():
-            return (), several.panel(item, shown, ask_id, marked, words)
+            return (), *several.panel(item, shown, ask_id, marked, words)
         case OrderSteps():
-            return order.placed(item, marked, words), order.panel(item, shown, ask_id, marked, words)
+            return order.placed(item, marked, words), *order.panel(item, shown, ask_id, marked, words)
         case never:
             assert_never(never)
 

@@ -35,8 +35,8 @@ def placed(item: OrderSteps, marked: Sequence[str], words: Wording) -> tuple[Blo
 
 def panel(
     item: OrderSteps, order: Sequence[str], ask_id: str, marked: Sequence[str], words: Wording
-) -> tuple[Choice, ...]:
-    """Give a button a step not placed yet, the one that takes the last back, and the one that confirms."""
+) -> tuple[tuple[Choice, ...], tuple[Choice, ...]]:
+    """Give a button a step not placed yet, and apart the ones that confirm the whole and take the last back."""
     texts = {step.id: plain(inline(step.text)) for step in item.steps}
     steps = tuple(
         answer(texts[name], ask_id, mark("put", at))
@@ -45,7 +45,7 @@ def panel(
     )
     undo = (answer(words.text("button.undo"), ask_id, mark("undo", len(marked))),) if marked else ()
     done = (answer(words.text("button.confirm"), ask_id, CONFIRM),) if not steps else ()
-    return (*steps, *done, *undo)
+    return steps, (*done, *undo)
 
 
 def pressed(order: Sequence[str], marked: Sequence[str], what: str, at: int) -> tuple[str, ...] | None:

@@ -23,8 +23,8 @@ def options(item: SeveralChoice) -> tuple[str, ...]:
 
 def panel(
     item: SeveralChoice, order: Sequence[str], ask_id: str, marked: Sequence[str], words: Wording
-) -> tuple[Choice, ...]:
-    """Give a button an option, which marks it or takes its mark off, and the one that confirms."""
+) -> tuple[tuple[Choice, ...], tuple[Choice, ...]]:
+    """Give a button an option, which marks it or takes its mark off, and apart the one that confirms."""
     by_id = {option.id: option for option in item.options}
     toggles = tuple(
         answer(
@@ -35,7 +35,7 @@ def panel(
         for at, name in enumerate(order)
         if name in by_id
     )
-    return (*toggles, answer(words.text("button.confirm"), ask_id, CONFIRM))
+    return toggles, (answer(words.text("button.confirm"), ask_id, CONFIRM),)
 
 
 def pressed(order: Sequence[str], marked: Sequence[str], what: str, at: int) -> tuple[str, ...] | None:
