@@ -20,8 +20,8 @@ from sandbox_runner.dispatch import ALONE
 from sandbox_runner.errors import RunnerError
 from sandbox_runner.hostlock import HostLock
 from sandbox_runner.printing import show_result, show_walls
-from sandbox_runner.protocol import Budget, Ending, Job, JobKind, Progress, Result
-from sandbox_runner.serving import Assemble, serve, stderr_journal
+from sandbox_runner.protocol import Budget, Device, Ending, Job, JobKind, Progress, Result, limits_for
+from sandbox_runner.serving import Assemble, proven, serve, stderr_journal
 from sandbox_runner.settings import Settings, host_and_port, read_settings
 
 NO_RESULT = 3
@@ -64,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         one = commands.add_parser(name, help=what)
         one.add_argument("file", metavar="FILE", help="a Python file; - reads standard input")
         one.add_argument("--json", action="store_true", help="print the result as JSON")
+        one.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where it runs; never elsewhere")
         if name == "time":
             one.add_argument("--budget", choices=[budget.value for budget in Budget], default=Budget.DEFAULT.value)
     probe = commands.add_parser("probe", help="try every wall from inside and say which stand")
@@ -123,7 +124,7 @@ def _settings(call: argparse.Namespace) -> Settings:
 async def _probe(settings: Settings, assemble: Assemble, *, as_json: bool) -> int:
     assembled = await assemble(settings, 1)
     try:
-        found = replace(assembled.capabilities, walls=await assembled.probe())
+        found = proven(assembled.capabilities, await assembled.probe())
         print(json.dumps(encode(found), ensure_ascii=False, indent=2) if as_json else show_walls(found.walls))
     finally:
         await assembled.close()
@@ -135,9 +136,10 @@ async def _one_job(call: argparse.Namespace, settings: Settings, assemble: Assem
     kind = JobKind(call.command)
     name, source = _read(call.file)
     budget = Budget(call.budget) if kind is JobKind.TIME else Budget.DEFAULT
-    job = Job(secrets.token_hex(8), kind, source, "operator", budget=budget, filename=name)
+    device = Device(call.device)
+    job = Job(secrets.token_hex(8), kind, source, "operator", device, budget, limits_for(device), name)
     if len(source.encode()) > settings.source_bytes:
-        result = Result(job.id, kind, Ending.TOO_LARGE)
+        result = Result(job.id, kind, Ending.TOO_LARGE, device)
     else:
         result = await _run(job, settings, assemble)
     shown = json.dumps(encode(result), ensure_ascii=False, indent=2) if call.json else show_result(result)
@@ -148,8 +150,9 @@ async def _one_job(call: argparse.Namespace, settings: Settings, assemble: Assem
 async def _run(job: Job, settings: Settings, assemble: Assemble) -> Result:
     assembled = await assemble(settings, 1)
     try:
+        gpu = job.device is not Device.CPU
         waiting = asyncio.get_running_loop().call_later(1.0, _tell_waiting, job.kind)
-        async with HostLock(settings.lock).held(alone=job.kind in ALONE):
+        async with HostLock(settings.lock).held(alone=job.kind in ALONE, gpu=gpu):
             waiting.cancel()
             running = asyncio.create_task(assembled.worker.run_job(job, 0, _tell))
             for number in (signal.SIGINT, signal.SIGTERM):
@@ -157,7 +160,7 @@ async def _run(job: Job, settings: Settings, assemble: Assemble) -> Result:
             try:
                 return await running
             except asyncio.CancelledError:
-                return Result(job.id, job.kind, Ending.CANCELLED)
+                return Result(job.id, job.kind, Ending.CANCELLED, job.device)
     finally:
         await assembled.close()
 

@@ -3,14 +3,21 @@
 Law: nothing here decides what is good enough; what stands is what the probe found, and before it, what is put up.
 """
 
+import asyncio
+from dataclasses import replace
+
+from sandbox_runner.dispatch import Worker
 from sandbox_runner.errors import SetupError
+from sandbox_runner.gpus import find_gpus, open_watch
+from sandbox_runner.gpuwork import GpuWorker
+from sandbox_runner.lending import Lender
 from sandbox_runner.machine import read_machine
 from sandbox_runner.protocol import Capabilities, Device, Job, JobKind, Progress, Result, Wall
-from sandbox_runner.sandbox.bubblewrap import open_bubblewrap
-from sandbox_runner.sandbox.gvisor import open_gvisor
+from sandbox_runner.sandbox.bubblewrap import Bubblewrap, open_bubblewrap
+from sandbox_runner.sandbox.gvisor import Gvisor, open_gvisor
 from sandbox_runner.sandbox.host import SandboxSettings
-from sandbox_runner.sandbox.probing import probe
-from sandbox_runner.serving import Assembled
+from sandbox_runner.sandbox.probing import Setting, probe
+from sandbox_runner.serving import Assembled, stderr_journal
 from sandbox_runner.settings import Settings
 from sandbox_runner.worker import SandboxWorker
 
@@ -28,19 +35,37 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
     sandbox = await (open_gvisor(ask) if settings.sandbox == "runsc" else open_bubblewrap(ask))
     found = sandbox.host.interpreter
     machine = read_machine(python=found.python, numpy=found.numpy, torch=found.torch)
-    worker = SandboxWorker(sandbox, machine, walls=sandbox.walls)
+    inner = SandboxWorker(sandbox, machine, walls=sandbox.walls)
+    worker, setting = await _with_gpu(inner, sandbox)
 
     async def attempt(job: Job, slot: int) -> Result:
         return await worker.run_job(job, slot, _silent)
 
     async def prove() -> tuple[Wall, ...]:
-        walls = await probe(attempt, sandbox.setting)
-        worker.walls = tuple(wall.name for wall in walls if wall.stands)
+        walls = await probe(attempt, setting)
+        inner.walls = tuple(wall.name for wall in walls if wall.stands)
         return walls
 
     kinds = (JobKind.RUN, JobKind.TIME, JobKind.EXERCISE)
-    capabilities = Capabilities(kinds=kinds, devices=(Device.CPU,), slots=slots, machine=machine)
+    devices = (Device.CPU,) if setting.no_gpu else (Device.CPU, Device.CUDA)
+    capabilities = Capabilities(
+        kinds=kinds, devices=devices, device_count=len(devices) - 1, slots=slots, machine=machine
+    )
     return Assembled(worker, capabilities, prove, sandbox.close)
+
+
+async def _with_gpu(inner: SandboxWorker, sandbox: Bubblewrap | Gvisor) -> tuple[Worker, Setting]:
+    """Add what lends the first GPU of this host, where there is one and the walls can hold it. A job gets one."""
+    if not isinstance(sandbox, Bubblewrap):
+        return inner, replace(sandbox.setting, no_gpu="runsc runs CPU jobs only")
+    numbers = find_gpus()
+    if not numbers:
+        return inner, sandbox.setting
+    watch = await asyncio.to_thread(open_watch, numbers[0])
+    gpu = watch.gpu
+    more = f", the first of {len(numbers)}" if len(numbers) > 1 else ""
+    shown = f"{gpu.name or 'NVIDIA GPU'}, driver {gpu.driver or 'unknown'}, /dev/nvidia{gpu.minor}{more}"
+    return GpuWorker(inner, Lender(watch, stderr_journal())), sandbox.setting_with(gpu.minor, shown)
 
 
 def _silent(_: Progress) -> None:

@@ -19,6 +19,7 @@ from sandbox_runner.journal import Journal, where
 from sandbox_runner.protocol import (
     Accepted,
     Capabilities,
+    Device,
     Ending,
     Finished,
     Job,
@@ -191,14 +192,14 @@ class Dispatcher:
         job = run.job
         self._pace.add(job.learner, self._clock())
         self._queued[job.id] = run
-        self._queue.add(Waiting(job.id, job.learner, job.kind, job.kind in ALONE))
+        self._queue.add(Waiting(job.id, job.learner, job.kind, job.kind in ALONE, job.device is not Device.CPU))
         self._journal.note("accepted", job=job.id, kind=job.kind, learner=self._journal.learner(job.learner))
         self._advance()
 
     def _advance(self) -> None:
         """Start what may start, and tell the others their new places."""
-        while (head := self._queue.head()) is not None and self._has_room(head):
-            self._queue.pop()
+        while (head := self._queue.head(gpu_taken=self._gpu_taken())) is not None and self._has_room(head):
+            self._queue.pop(head.job_id)
             run = self._queued.pop(head.job_id)
             slot = min(set(range(self._rules.slots)) - {busy.slot for busy in self._busy.values()})
             busy = _Busy(run, slot, self._clock(), self._durations.expect(head.kind))
@@ -207,6 +208,9 @@ class Dispatcher:
             busy.task = asyncio.create_task(self._run(busy), name=f"job {run.job.id}")
             busy.task.add_done_callback(partial(self._settle, busy))
         self._announce()
+
+    def _gpu_taken(self) -> bool:
+        return any(busy.run.job.device is not Device.CPU for busy in self._busy.values())
 
     def _has_room(self, head: Waiting) -> bool:
         if any(busy.run.job.kind in ALONE for busy in self._busy.values()):
@@ -248,9 +252,10 @@ class Dispatcher:
     async def _run(self, busy: _Busy) -> Result:
         job = busy.run.job
         result = _infra(job)
+        gpu = job.device is not Device.CPU
         async with AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(self._lock.held(alone=job.kind in ALONE))
+                await stack.enter_async_context(self._lock.held(alone=job.kind in ALONE, gpu=gpu))
             except RunnerError as fault:
                 self._journal.note("fault", job=job.id, fault=str(fault))
                 return result

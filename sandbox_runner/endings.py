@@ -6,6 +6,7 @@ that code. A fault of ours is never blamed on the learner.
 
 import errno
 import os
+import re
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,12 +22,12 @@ _CRASHES = {
     signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS,
 }  # fmt: skip
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
-_GPU_FAULTS = (
-    "CUDA error: an illegal",
-    "CUDA error: device-side assert",
-    "CUDA error: misaligned",
-    "unspecified launch",
+_GPU_SAYS = r"(?:CUDA error|CUDA driver error|Triton Error \[CUDA\]|cuda\w*Error\w*): "
+_GPU_FAULT = re.compile(
+    _GPU_SAYS + r"(?:an illegal|device-side assert|misaligned|unspecified launch|(?:an )?invalid program counter"
+    r"|hardware stack|operation not supported on global|the launch timed out|uncorrectable ECC)"
 )
+_GPU_FULL = re.compile(_GPU_SAYS + r"out of memory|CU\w+_STATUS_ALLOC_FAILED|CUDA out of memory")
 
 
 class Cause(StrEnum):
@@ -58,7 +59,10 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything that is known of a run's end. `phase` is the last one entered; times in seconds."""
+    """Everything that is known of a run's end. `phase` is the last one entered; times in seconds.
+
+    `gpu_hung`: the GPU worked on after the program had been stopped.
+    """
 
     cause: Cause
     phase: Phase
@@ -68,6 +72,7 @@ class Facts:
     device: Device = Device.CPU
     wall_s: float = 0.0
     used_s: float | None = None
+    gpu_hung: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,8 @@ def judge_measured(facts: Facts, ending: Ending, reached: Reached | None) -> Ver
     verdict = _stopped(facts) or _seen(facts)
     if verdict is None and ending is Ending.PY_ERROR and facts.told is not None and facts.told.fault is not None:
         verdict = _raised(facts, facts.told, facts.told.fault)
+    if verdict is None and facts.gpu_hung:
+        verdict = Verdict(Ending.GPU_HANG, reached)
     if verdict is None and ending is Ending.TIMEOUT_RUN:
         timed_out = _timed_out(facts)
         verdict = Verdict(timed_out.ending, reached or timed_out.reached, timed_out.notes)
@@ -158,6 +165,8 @@ def _timed_out(facts: Facts) -> Verdict:
         case Phase.RUN | Phase.WARMUP | Phase.CHECK | Phase.MEASURE:
             name = f"{facts.phase.value}_s"
             reached = Reached(name, float(getattr(limits, name)), "s")
+            if facts.gpu_hung:
+                return Verdict(Ending.GPU_HANG, reached)
             if facts.used_s is not None and facts.used_s < WAITING_SHARE * facts.wall_s:
                 note = Note("used_no_cpu", {"cpu_s": round(facts.used_s, 1)})
                 return Verdict(Ending.TIMEOUT_WALL, reached, (note,))
@@ -210,10 +219,8 @@ def _raised(facts: Facts, told: Told, fault: Fault) -> Verdict:
         return Verdict(Ending.PROC_LIMIT, processes)
     if told.errno in _FULL:
         return Verdict(Ending.FILE_LIMIT, _file_reached(facts))
-    if facts.device is not Device.CPU and fault.name == "OutOfMemoryError":
-        return Verdict(Ending.OOM_GPU)
-    if facts.device is not Device.CPU and any(words in fault.last_line for words in _GPU_FAULTS):
-        return Verdict(Ending.GPU_FAULT)
+    if facts.device is not Device.CPU and (gpu := _of_gpu(fault)) is not None:
+        return Verdict(gpu)
     if fault.name == "RuntimeError" and "can't start new thread" in fault.last_line:
         return Verdict(Ending.PY_ERROR, processes, (Note("thread_limit", {"limit": limits.processes}),))
     if fault.name == "EOFError" and "EOF when reading a line" in fault.last_line:
@@ -223,6 +230,13 @@ def _raised(facts: Facts, told: Told, fault: Fault) -> Verdict:
     if told.network:
         return Verdict(Ending.PY_ERROR, notes=(Note("no_network"),))
     return Verdict(Ending.PY_ERROR)
+
+
+def _of_gpu(fault: Fault) -> Ending | None:
+    """What the GPU's libraries say of the learner's kernels; any other process has a context of its own."""
+    if fault.name == "OutOfMemoryError" or _GPU_FULL.search(fault.last_line):
+        return Ending.OOM_GPU
+    return Ending.GPU_FAULT if _GPU_FAULT.search(fault.last_line) else None
 
 
 def _file_reached(facts: Facts) -> Reached:

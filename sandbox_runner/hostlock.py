@@ -1,6 +1,7 @@
-"""One measurement at a time on a host, and nothing of ours beside it, across processes.
+"""One measurement at a time on a host and nothing of ours beside it, one GPU job at a time, across processes.
 
-Law: a measurement waits for what runs, and what comes later waits for the measurement. The lock is the kernel's
+Law: a measurement waits for what runs, and what comes later waits for the measurement. A job for the GPU waits for
+the GPU first, so that it holds up nobody meanwhile. The lock is the kernel's
 (`flock`), so it is gone when its process is, however that ended.
 """
 
@@ -17,7 +18,7 @@ POLL_S = 0.02
 
 
 class HostLock:
-    """A lock on two files: `PATH` is held while a job runs, `PATH.gate` only while it waits for that.
+    """Locked files: `PATH` while a job runs, `PATH.gate` only while it waits for that, `PATH.gpu` by GPU jobs.
 
     The gate keeps order: while a measurement waits for the room to empty, later comers wait at the gate.
     """
@@ -26,25 +27,27 @@ class HostLock:
         self._path = path
 
     @asynccontextmanager
-    async def held(self, *, alone: bool) -> AsyncIterator[None]:
-        """Hold the lock, alone or beside others that need not be alone. Cancelling the wait leaves no lock.
+    async def held(self, *, alone: bool, gpu: bool = False) -> AsyncIterator[None]:
+        """Hold the lock, alone or beside others that need not be alone, with the GPU or without.
+
+        Cancelling the wait leaves no lock.
 
         Raises:
             SetupError: the files cannot be opened.
         """
-        gate = self._open(self._path.with_name(self._path.name + ".gate"))
+        names = [".gate", "", *([".gpu"] if gpu else [])]
+        opened: list[int] = []
         try:
-            room = self._open(self._path)
-        except SetupError:
-            os.close(gate)
-            raise
-        try:
+            opened += (self._open(self._path.with_name(self._path.name + name)) for name in names)
+            gate, room, *lent = opened
+            for one in lent:
+                await _take(one, fcntl.LOCK_EX)
             await _take(gate, fcntl.LOCK_EX)
             await _take(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
             fcntl.flock(gate, fcntl.LOCK_UN)
             yield
         finally:
-            for held in (room, gate):
+            for held in reversed(opened):
                 # Unlocked by name: closing would not do while a forked child still holds a copy.
                 with suppress(OSError):
                     fcntl.flock(held, fcntl.LOCK_UN)

@@ -113,6 +113,15 @@ class Limits:
     file_bytes: int = 4 << 20
 
 
+CUDA_MEMORY_BYTES = 12 << 30
+"""Host memory of a job on a GPU where it states none: a context, pinned buffers and libraries take more."""
+
+
+def limits_for(device: Device) -> Limits:
+    """Give the limits of a job that states none of its own."""
+    return Limits() if device is Device.CPU else Limits(memory_bytes=CUDA_MEMORY_BYTES)
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """Inputs that an answer is compared on, `make(rng(seed), n)`, and the relative error allowed."""

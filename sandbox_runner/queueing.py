@@ -14,12 +14,13 @@ from sandbox_runner.protocol import JobKind
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A job in the queue. `alone`: nothing may run beside it."""
+    """A job in the queue. `alone`: nothing may run beside it; `gpu`: no other that needs the GPU may."""
 
     job_id: str
     learner: str
     kind: JobKind
     alone: bool
+    gpu: bool = False
 
 
 class FairQueue:
@@ -39,14 +40,24 @@ class FairQueue:
         """Count the jobs that a learner has waiting."""
         return len(self._by_learner.get(learner, ()))
 
-    def head(self) -> Waiting | None:
-        """Say which job is next, leaving it there."""
+    def head(self, *, gpu_taken: bool = False) -> Waiting | None:
+        """Say which job is next, leaving it there.
+
+        While the GPU is taken, those that wait for it keep their turn and let by the ones that need neither it nor to
+        be alone.
+        """
+        held = False
         for jobs in self._by_learner.values():
-            return jobs[0]
+            if gpu_taken and jobs[0].gpu:
+                held = True
+            elif held and jobs[0].alone:
+                return None
+            else:
+                return jobs[0]
         return None
 
-    def pop(self) -> Waiting:
-        """Take the next job out; its learner's turn comes again after everyone else's.
+    def pop(self, job_id: str = "") -> Waiting:
+        """Take the next job out, or the first of a learner's that is named; its learner's turn comes again last.
 
         Raises:
             IndexError: the queue is empty.
@@ -54,7 +65,8 @@ class FairQueue:
         if not self._by_learner:
             message = "the queue is empty"
             raise IndexError(message)
-        learner, jobs = next(iter(self._by_learner.items()))
+        found = (pair for pair in self._by_learner.items() if pair[1][0].job_id == job_id)
+        learner, jobs = next(found, next(iter(self._by_learner.items())))
         waiting = jobs.popleft()
         if jobs:
             self._by_learner.move_to_end(learner)

@@ -24,7 +24,7 @@ from sandbox_runner.errors import SetupError, WallMissingError
 from sandbox_runner.hostlock import HostLock
 from sandbox_runner.journal import Journal
 from sandbox_runner.listening import BACKLOG, server_tls, unix_socket
-from sandbox_runner.protocol import Capabilities, Wall
+from sandbox_runner.protocol import Capabilities, Device, Wall
 from sandbox_runner.settings import Settings, host_and_port, read_secret
 
 LIFELINE_S = 8.0
@@ -98,7 +98,7 @@ async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeli
         )
         dispatcher = Dispatcher(
             assembled.worker,
-            replace(assembled.capabilities, walls=walls, accepted_missing=missing, slots=slots),
+            replace(proven(assembled.capabilities, walls), accepted_missing=missing, slots=slots),
             rules,
             lock=HostLock(settings.lock),
             clock=loop.time,
@@ -179,6 +179,14 @@ def demand_walls(walls: tuple[Wall, ...], accepted: tuple[str, ...]) -> tuple[st
         lines.append("Mend them, or accept each by name: --accept-missing NAME (every result will say so).")
         raise WallMissingError("\n".join(lines))
     return tuple(wall.name for wall in missing)
+
+
+def proven(capabilities: Capabilities, walls: tuple[Wall, ...]) -> Capabilities:
+    """Give what a runner can do once its walls were tried: no GPU that no kernel was proven on."""
+    devices, count = capabilities.devices, capabilities.device_count
+    if not any(wall.name == "cuda" and wall.stands for wall in walls):
+        devices, count = tuple(device for device in devices if device is not Device.CUDA), 0
+    return replace(capabilities, walls=walls, devices=devices, device_count=count)
 
 
 def default_slots() -> int:

@@ -9,7 +9,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from sandbox_runner import measuring
@@ -22,7 +22,18 @@ from sandbox_runner.leftovers import hand_on
 from sandbox_runner.measuring import Measured
 from sandbox_runner.output import Kept, drain, plain
 from sandbox_runner.pinning import place_on
-from sandbox_runner.protocol import Ending, Fault, Job, JobKind, Machine, Note, Phase, Progress, Result
+from sandbox_runner.protocol import (
+    Device,
+    Ending,
+    Fault,
+    Job,
+    JobKind,
+    Machine,
+    Note,
+    Phase,
+    Progress,
+    Result,
+)
 from sandbox_runner.sandbox.port import Confined, Ended, Sandbox, Staged
 
 GRACE_S = 2.0
@@ -32,13 +43,25 @@ COLLECT_S = 8.0
 _CPU_POLL_S = 0.25
 _COMPILER_GAP_S = 10.0
 """So long may a compiler be out of sight between two of its runs."""
+_TIMEOUTS = {Ending.TIMEOUT_RUN, Ending.TIMEOUT_COMPILE, Ending.TIMEOUT_WALL}
 _SAFE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}\.py")
 
 Emit = Callable[[Progress], None]
 
 
+@dataclass(frozen=True, slots=True)
+class GpuInside:
+    """The GPU that jobs for one get: the number of its device node, and whether it works on though they stand still."""
+
+    minor: int
+    hangs: Callable[[], Awaitable[bool]]
+
+
 class SandboxWorker:
-    """Runs jobs in a sandbox. `emit`s progress only; the queue around it says accepted and finished."""
+    """Runs jobs in a sandbox. `emit`s progress only; the queue around it says accepted and finished.
+
+    Without a `gpu` a job for one is `infra_error`, never run elsewhere.
+    """
 
     def __init__(
         self, sandbox: Sandbox, machine: Machine, *, walls: tuple[str, ...] = (), grace_s: float = GRACE_S
@@ -46,6 +69,7 @@ class SandboxWorker:
         self._sandbox = sandbox
         self.machine = machine
         self.walls = walls
+        self.gpu: GpuInside | None = None
         self._grace_s = grace_s
 
     async def run_job(self, job: Job, slot: int, emit: Emit) -> Result:
@@ -54,7 +78,11 @@ class SandboxWorker:
         if job.kind not in {JobKind.RUN, JobKind.TIME, JobKind.EXERCISE}:
             return replace(blank, notes=(Note("kind_not_offered", {"kind": job.kind.value}),))
         filename = job.filename if _SAFE_NAME.fullmatch(job.filename) else "code.py"
-        staged = Staged(job.id, job.source.encode("utf-8", "surrogatepass"), filename, job.limits, slot, job.device)
+        gpu = None if job.device is Device.CPU else self.gpu
+        if job.device is not Device.CPU and gpu is None:
+            return replace(blank, notes=(Note("no_gpu"),))
+        code, gpus = job.source.encode("utf-8", "surrogatepass"), () if gpu is None else (gpu.minor,)
+        staged = Staged(job.id, code, filename, job.limits, slot, job.device, gpus)
         emit(Progress(Phase.START))
         try:
             async with companions(self._sandbox, job, staged) as beside:
@@ -67,7 +95,7 @@ class SandboxWorker:
     async def _run_beside(
         self, job: Job, staged: Staged, emit: Emit, blank: Result, beside: tuple[Channel, ...]
     ) -> Result:
-        run = _Run(job, emit, self._grace_s, beside)
+        run = _Run(job, emit, self._grace_s, beside, None if job.device is Device.CPU else self.gpu)
         try:
             run.confined = await self._sandbox.start(staged)
         except SetupError as fault:
@@ -88,6 +116,7 @@ class _Run:
     emit: Emit
     grace_s: float
     beside: tuple[Channel, ...] = ()
+    gpu: GpuInside | None = None
     phase: Phase = Phase.START
     cause: Cause = Cause.NONE
     told: Told | None = None
@@ -95,6 +124,7 @@ class _Run:
     phases_ms: dict[str, float] = field(default_factory=dict)
     wall_s: float = 0.0
     used_s: float | None = None
+    gpu_hung: bool = False
     out: Kept = field(init=False)
     err: Kept = field(init=False)
     _confined: Confined | None = None
@@ -170,6 +200,7 @@ class _Run:
         if self.cause is Cause.CANCELLED:
             await confined.kill()
         else:
+            await self._look_at_gpu()
             confined.end()
             done, _ = await asyncio.wait({waiting}, timeout=COLLECT_S)
             if not done:
@@ -179,6 +210,13 @@ class _Run:
         await asyncio.gather(*self._ears, return_exceptions=True)
         self.phases_ms[Phase.COLLECT.value] = (time.perf_counter() - began) * 1e3
         return ended
+
+    async def _look_at_gpu(self) -> None:
+        """Tell a kernel that never ends from a program that does not: stopped, the program can start no other."""
+        late = self.measured is not None and self.measured.ending in _TIMEOUTS
+        if self.gpu is not None and (self.cause is Cause.TIME or late):
+            await asyncio.to_thread(self.confined.stand_still)
+            self.gpu_hung = await self.gpu.hangs()
 
     async def _talk(self) -> None:
         try:
@@ -230,7 +268,7 @@ class _Run:
         if len(self.beside) == len(EXERCISE_BESIDE):
             starter, reference = self.beside
             three = (starter, self._channel, reference)
-            self.measured = await measure_exercise(three, self.job, self._heard, rng=rng)
+            self.measured = await measure_exercise(three, self.job, self._heard, rng=rng, ceilings=self.ceilings)
         else:
             self.measured = await measuring.measure(self._channel, self.job, self._heard, rng=rng)
         self._leave()
@@ -302,8 +340,9 @@ class _Run:
     def result(self, blank: Result, ended: Ended) -> Result:
         """Put together what is known."""
         facts = Facts(
-            self.cause, self.phase, ended, self.told, self.job.limits, self.job.device, self.wall_s, self.used_s
-        )
+            self.cause, self.phase, ended, self.told, self.job.limits, self.job.device, self.wall_s, self.used_s,
+            self.gpu_hung,
+        )  # fmt: skip
         measured = self.measured
         if measured is not None and measured.ending is not None:
             verdict = judge_measured(facts, measured.ending, measured.reached)

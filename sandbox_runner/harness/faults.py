@@ -142,8 +142,10 @@ def _of_network(wrong: BaseException) -> bool:
 
 
 def _last_line(text: str) -> str:
+    """The last line; of CUDA's long advice the line that says what happened."""
     lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+    said = [line for line in lines if "CUDA error:" in line or "CUDA driver error:" in line]
+    return said[0] if said else lines[-1] if lines else ""
 
 
 def _clip(text: str, most: int) -> str:

@@ -92,6 +92,7 @@ class _Script:
             if self._last is not None:
                 said["value"] = _shown(eval(self._last, self._main.__dict__))  # noqa: S307 - the same
             self._join_threads()
+            _await_gpu()
             said["figures"] = save_figures(os.getcwd()) if _getpid() == self.pid else 0
         except BaseException as wrong:  # noqa: BLE001 - whatever the learner's code raises is its fault
             self.status = 1
@@ -146,6 +147,14 @@ class _Script:
         if seen <= 0 or file is not None:
             text = warnings.formatwarning(message, category, filename, lineno, line)
             (file or sys.stderr).write(text)
+
+
+def _await_gpu() -> None:
+    """Wait for what was started on the GPU: a fault of a kernel shows only then, and is part of the run."""
+    torch = _modules.get("torch")
+    cuda = getattr(torch, "cuda", None)
+    if cuda is not None and cuda.is_initialized():
+        cuda.synchronize()
 
 
 def _heavy_imports(tree: ast.Module) -> list[str]:

@@ -73,6 +73,9 @@ def files() -> str:
         except OSError:
             continue
         return f"{path} was written"
+    nodes = sorted(name for name in os.listdir("/dev") if name.startswith("nvidia"))
+    if not set(nodes) <= set(FACTS["nodes"]):
+        return f"device nodes {nodes}, of which {FACTS['nodes']} were lent"
     for path in ("/etc/shadow", "/etc/machine-id", "/root", "/home", "/var", "/run", "/boot", *FACTS["hidden"]):
         if os.path.lexists(path) and not any(bound.startswith(f"{path}/") for bound in FACTS["bound"]):
             return f"{path} is there"

@@ -6,6 +6,7 @@ module.
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from sandbox_runner.protocol import Device
@@ -36,6 +37,12 @@ class Bubblewrap:
     def setting(self) -> Setting:
         """What a probe of this sandbox must know."""
         return self.host.setting(own_kernel=False)
+
+    def setting_with(self, number: int, shown: str) -> Setting:
+        """What a probe must know where jobs are lent the GPU of this number."""
+        policy = self.host.policy
+        nodes = (f"nvidia{number}", *(Path(node).name for node in policy.device_nodes_cuda))
+        return replace(self.setting, gpu=shown, no_gpu="", nodes=nodes, variables_cuda=tuple(policy.environment_cuda))
 
     async def start(self, job: Staged) -> Jailed:
         """Start the keeper and the harness inside the walls.
@@ -68,7 +75,7 @@ class Bubblewrap:
             identity = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
         else:
             identity = ["--unshare-user", "--uid", uid, "--gid", uid]
-        tree = self._tree_argv(job.device, host.mountpoint(job))
+        tree = self._tree_argv(job, host.mountpoint(job))
         return ["bwrap", *identity, *self._walls_argv(job.device), *tree, *command]
 
     def _walls_argv(self, device: Device) -> list[str]:
@@ -82,7 +89,7 @@ class Bubblewrap:
             argv += ["--setenv", name, value]
         return argv
 
-    def _tree_argv(self, device: Device, mountpoint: Path) -> list[str]:
+    def _tree_argv(self, job: Staged, mountpoint: Path) -> list[str]:
         """The file tree inside: read-only but for /box, /tmp and /dev/shm, which share one capped tmpfs."""
         policy = self.host.policy
         argv: list[str] = []
@@ -100,8 +107,8 @@ class Bubblewrap:
             argv += ["--ro-bind", f"{mountpoint}/etc/{name}", f"/etc/{name}"]
         for path in policy.binds_where_present:
             argv += ["--ro-bind-try", path, path]
-        if device is not Device.CPU:
-            for node in policy.device_nodes_cuda:
+        if job.device is not Device.CPU:
+            for node in (*(f"/dev/nvidia{number}" for number in job.gpus), *policy.device_nodes_cuda):
                 argv += ["--dev-bind-try", node, node]
             argv += ["--ro-bind", "/sys", "/sys"]
         for name, path in (("tmp", "/tmp"), ("shm", "/dev/shm"), ("work", "/box")):  # noqa: S108 - paths inside

@@ -16,7 +16,7 @@ from sandbox_runner.sandbox.cgroup import Group
 from sandbox_runner.sandbox.lines import Lines
 from sandbox_runner.sandbox.port import Ended, Staged
 from sandbox_runner.sandbox.report import Report, read_report
-from sandbox_runner.sandbox.watchdog import Watchdog, programs
+from sandbox_runner.sandbox.watchdog import Watchdog, programs, tree
 
 _GIVE_UP_S = 10.0
 _COMPILERS = {"cc1plus", "cc1", "c++", "g++", "gcc", "collect2", "as", "ld", "nvcc", "cicc", "ptxas"}
@@ -102,6 +102,17 @@ class Jailed:
     def compiling(self) -> bool:
         """Whether a compiler of C++ or of kernels is alive inside."""
         return self._pid != 0 and any(name in _COMPILERS for name in programs(self._pid))
+
+    def stand_still(self) -> None:
+        """Stop what runs under the keeper. A pid is held before it is looked up again, so that no other is stopped."""
+        for pid in {*tree(self._pid)} - {self._pid} if self._pid else ():
+            with contextlib.suppress(OSError):
+                held = os.pidfd_open(pid)
+                try:
+                    if pid in tree(self._pid):
+                        signal.pidfd_send_signal(held, signal.SIGSTOP)
+                finally:
+                    os.close(held)
 
     def end(self) -> None:
         """Ask the keeper to end everything and collect."""

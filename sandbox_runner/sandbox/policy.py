@@ -2,6 +2,7 @@
 
 Law: what is allowed inside is data; code only carries it out. `clone_flags_refused` are the CLONE_NEW* bits,
 `ioctls_refused` are TIOCSTI and TIOCLINUX, socket families are unix, inet, inet6 and netlink (for getifaddrs).
+`device_nodes_cuda` are what every GPU job needs beside the node of the GPU lent to it.
 """
 
 import json

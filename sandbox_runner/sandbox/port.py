@@ -14,7 +14,10 @@ from sandbox_runner.protocol import Device, Limits
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A job ready to be confined: the learner's code as bytes, the name it is shown under, limits and slot."""
+    """A job ready to be confined: the learner's code as bytes, the name it is shown under, limits and slot.
+
+    `gpus` are the numbers of the device nodes lent to it; a job for the CPU has none.
+    """
 
     id: str
     code: bytes
@@ -22,6 +25,7 @@ class Staged:
     limits: Limits
     slot: int = 0
     device: Device = Device.CPU
+    gpus: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,9 @@ class Confined(Protocol):
 
     def compiling(self) -> bool:
         """Whether a compiler is alive inside, as far as can be seen."""
+
+    def stand_still(self) -> None:
+        """Stop every process inside but the init, so that nothing new begins; what comes next is the end. May block."""
 
     def end(self) -> None:
         """Ask that everything inside be ended now and what was left be collected; never blocks."""

@@ -15,7 +15,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sandbox_runner.protocol import Ending, Job, JobKind, Limits, Result, Wall
+from sandbox_runner.protocol import Device, Ending, Job, JobKind, Limits, Result, Wall, limits_for
+from sandbox_runner.sandbox.gpuproof import PROOF, proof_fault, proven
 
 Try = Callable[[Job, int], Awaitable[Result]]
 """Runs a job of ours inside the walls, in a slot, and gives its result."""
@@ -40,6 +41,12 @@ _MENDS = {
     "process_count": _CGROUP,
     "cpu": _CGROUP,
 }
+_CUDA = (
+    "Only for jobs on a GPU. Install NVIDIA's driver, so that `nvidia-smi` lists the GPU and /dev/nvidiactl, "
+    "/dev/nvidia0 and /dev/nvidia-uvm exist (`nvidia-modprobe -u -c0` makes them); in a container, start it with "
+    "--gpus all. TASREE_SANDBOX_PYTHON must name an interpreter whose torch was built for that driver's CUDA, and "
+    "`ldconfig -p` must list libcuda.so.1, or it must lie in /usr/local/nvidia/lib64."
+)
 PROVEN_INSIDE = ("processes", "network", "ipc", "files", "environment", "uid", "capabilities", "seccomp", "rlimits")
 PROVEN_OUTSIDE = ("memory", "process_count", "disk_bytes", "inodes", "cpu", "leftovers")
 _OPTIONAL = {"uid_per_slot", "cgroup"}
@@ -90,7 +97,8 @@ class Setting:
     """What the probe must know of the sandbox: variables allowed inside, why no control group, host paths to hide.
 
     `own_kernel` says that system calls end in a kernel of the sandbox's own; `bound` are the interpreter's folders
-    inside.
+    inside. `gpu` names the GPU that is lent, with its driver; `no_gpu` says why there is none. `nodes` and
+    `variables_cuda` are what a job for it has beside the others.
     """
 
     variables: tuple[str, ...]
@@ -98,24 +106,50 @@ class Setting:
     hidden: tuple[str, ...] = ()
     own_kernel: bool = False
     bound: tuple[str, ...] = ()
+    gpu: str = ""
+    no_gpu: str = "no NVIDIA GPU on this host: /dev/nvidiactl is not there"
+    nodes: tuple[str, ...] = ()
+    variables_cuda: tuple[str, ...] = ()
 
 
 async def probe(attempt: Try, setting: Setting) -> tuple[Wall, ...]:
     """Try every wall. A few seconds; never raises for a wall that is missing."""
     with _lures() as lures:
-        facts = {**lures, "variables": list(setting.variables), "hidden": list(setting.hidden)}
+        facts = {**lures, "variables": list(setting.variables), "hidden": list(setting.hidden), "nodes": []}
         facts |= {"own_kernel": setting.own_kernel, "kernel": platform.release(), "bound": list(setting.bound)}
-        source = Path(__file__).with_name("attempt.py").read_text(encoding="utf-8")
-        source = source.replace('"@FACTS@"', repr(json.dumps(facts)))
+        source = _program(facts)
         first, second = await asyncio.gather(_one(attempt, source, 0), _one(attempt, source, 1))
-    outcomes = _within(first)
+        outcomes = _within(first)
+        cuda = await _cuda(attempt, setting)
+        if cuda.stands:
+            facts |= {"variables": [*setting.variables, *setting.variables_cuda], "nodes": list(setting.nodes)}
+            beside = _within(await _one(attempt, _program(facts), 0, limits_for(Device.CUDA), Device.CUDA))
+            outcomes |= {name: f"in a job for the GPU: {why}" for name, why in beside.items() if why}
     outcomes["uid_per_slot"] = _own_uids(first, second)
     outcomes["cgroup"] = setting.no_cgroup
     for names in ((("memory", _memory), ("process_count", _forks)), (("disk_bytes", _disk), ("inodes", _inodes)),
                   (("cpu", _cpu), ("leftovers", _leftovers))):  # fmt: skip
         said = await asyncio.gather(*(check(attempt, slot) for slot, (_, check) in enumerate(names)))
         outcomes |= dict(zip((name for name, _ in names), said, strict=True))
-    return tuple(_wall(name, passed) for name, passed in outcomes.items())
+    return (*(_wall(name, passed) for name, passed in outcomes.items()), cuda)
+
+
+def _program(facts: dict[str, object]) -> str:
+    source = Path(__file__).with_name("attempt.py").read_text(encoding="utf-8")
+    return source.replace('"@FACTS@"', repr(json.dumps(facts)))
+
+
+async def _cuda(attempt: Try, setting: Setting) -> Wall:
+    """Prove the GPU by a kernel inside the walls. Jobs for the CPU do without it, so it never matters by itself."""
+    if setting.no_gpu:
+        return Wall("cuda", stands=False, matters=False, detail=setting.no_gpu, mend=_CUDA)
+    result = await _one(attempt, PROOF, 0, limits_for(Device.CUDA), Device.CUDA)
+    seen, why = proven(result), proof_fault(result)
+    if seen is None:
+        return Wall("cuda", stands=False, matters=False, detail=(why or "nothing was proven")[:300], mend=_CUDA)
+    memory = f"{seen.total / 2**30:.0f} GiB"
+    detail = f"{setting.gpu}; inside: {seen.name}, {seen.count} lent, {memory}, CUDA {seen.cuda}, a kernel was right"
+    return Wall("cuda", stands=True, matters=False, detail=detail[:300])
 
 
 def _wall(name: str, passed: str) -> Wall:
@@ -123,8 +157,9 @@ def _wall(name: str, passed: str) -> Wall:
     return Wall(name, stands=not passed, matters=name not in _OPTIONAL, detail=passed[:300], mend=mend)
 
 
-async def _one(attempt: Try, source: str, slot: int, limits: Limits = _LIMITS) -> Result:
-    return await attempt(Job(f"probe-{secrets.token_hex(6)}", JobKind.RUN, source, "probe", limits=limits), slot)
+async def _one(attempt: Try, source: str, slot: int, limits: Limits = _LIMITS, device: Device = Device.CPU) -> Result:
+    name = f"probe-{secrets.token_hex(6)}"
+    return await attempt(Job(name, JobKind.RUN, source, "probe", device, limits=limits), slot)
 
 
 def _within(result: Result) -> dict[str, str]:

@@ -41,7 +41,7 @@ class Watchdog:
     async def _watch(self) -> None:
         spare = 8
         while not self.reached:
-            pids = list(_tree(self._init))
+            pids = list(tree(self._init))
             resident = sum(_resident(pid) for pid in pids)
             if resident > self._limits.memory_bytes:
                 resident = sum(_share(pid) for pid in pids)
@@ -56,7 +56,8 @@ class Watchdog:
             await asyncio.sleep(_PAUSE_S)
 
 
-def _tree(root: int) -> Iterator[int]:
+def tree(root: int) -> Iterator[int]:
+    """Give the pids of a process and of all that descends from it, as the host numbers them."""
     waiting, given = [root], 0
     while waiting and given < _MOST:
         pid = waiting.pop()
@@ -76,7 +77,7 @@ def _tree(root: int) -> Iterator[int]:
 
 def programs(root: int) -> Iterator[str]:
     """Name the programs that run in the tree under `root`, as far as they let themselves be seen."""
-    for pid in _tree(root):
+    for pid in tree(root):
         try:
             with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as comm:
                 yield comm.read().strip()

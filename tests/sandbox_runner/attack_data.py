@@ -33,15 +33,15 @@ def source_of(attack: dict[str, Any]) -> str:
     """Give the learner's source of an attack."""
     if "code_expression" in attack:
         return _evaluated(attack["code_expression"])
-    return attack.get("cells", "{code}").replace("{code}", attack["code"])
+    return str(attack.get("cells", "{code}").replace("{code}", attack["code"]))
 
 
 def _evaluated(expression: str) -> str:
     """Give a source too long or too odd to be written down: a literal, or a literal times a number."""
     tree = ast.parse(expression, mode="eval").body
     if isinstance(tree, ast.BinOp):
-        return ast.literal_eval(tree.left) * ast.literal_eval(tree.right)
-    return ast.literal_eval(tree)
+        return str(ast.literal_eval(tree.left)) * int(ast.literal_eval(tree.right))
+    return str(ast.literal_eval(tree))
 
 
 async def _main() -> None:

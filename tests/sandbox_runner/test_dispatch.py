@@ -110,6 +110,28 @@ async def test_a_job_is_accepted_runs_and_ends(make: Make) -> None:
     assert isinstance(bench.watcher.events["a1"][1], Progress)
 
 
+async def test_one_job_at_a_time_has_the_gpu_and_others_run_beside_it(make: Make) -> None:
+    bench = make(slots=3)
+    bench.dispatcher.capabilities = replace(CAPABILITIES, devices=(Device.CPU, Device.CUDA))
+    for job_id in ("a1", "b1"):
+        job = Job(job_id, JobKind.RUN, "wait", job_id[0], Device.CUDA)
+        assert bench.dispatcher.submit(job, bench.watcher) is None
+    bench.submit("c1")
+    await bench.running("a1", "c1")
+    assert bench.worker.under_way == {"a1", "c1"}
+    bench.worker.let_go("a1")
+    await bench.running("b1")
+    assert bench.worker.beside["b1"] == {"c1"}
+
+
+async def test_a_job_for_a_gpu_that_is_not_there_is_refused_by_a_code(make: Make) -> None:
+    bench = make()
+    rejected = bench.dispatcher.submit(Job("a1", JobKind.RUN, "say x", "a", Device.CUDA), bench.watcher)
+    assert rejected is not None
+    assert rejected.code is Refusal.UNSUPPORTED
+    assert bench.worker.started == []
+
+
 async def test_the_same_id_attaches_and_never_runs_twice(make: Make) -> None:
     bench = make()
     other = Watching()

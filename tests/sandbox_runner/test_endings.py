@@ -46,6 +46,15 @@ def _ended(status: int, **more: Any) -> Facts:  # noqa: ANN401 - Ended's own
             ),
             Ending.GPU_FAULT,
         ),
+        (
+            replace(_raised("RuntimeError", "Triton Error [CUDA]: misaligned address"), device=Device.CUDA),
+            Ending.GPU_FAULT,
+        ),
+        (replace(_raised("AcceleratorError", "CUDA error: out of memory"), device=Device.CUDA), Ending.OOM_GPU),
+        (replace(_raised("AcceleratorError", "CUDA error: invalid argument"), device=Device.CUDA), Ending.PY_ERROR),
+        (_raised("RuntimeError", "CUDA error: an illegal memory access was encountered"), Ending.PY_ERROR),
+        (replace(FACTS, cause=Cause.TIME, told=None, device=Device.CUDA, gpu_hung=True), Ending.GPU_HANG),
+        (replace(FACTS, cause=Cause.CANCELLED, told=None, device=Device.CUDA, gpu_hung=True), Ending.CANCELLED),
         (_ended(0), Ending.NO_RESULT),
         (_ended(137 << 8), Ending.EXIT_NONZERO),
         (_ended(signal.SIGKILL), Ending.KILLED_BY_OWN_SIGNAL),
@@ -125,6 +134,8 @@ def test_a_timing_keeps_its_own_ending_unless_more_was_seen_outside() -> None:
     assert judge_measured(killed, Ending.OK, None).ending is Ending.KILLED_BY_OWN_SIGNAL
     waiting = replace(FACTS, used_s=0.0)
     assert judge_measured(waiting, Ending.TIMEOUT_RUN, None).ending is Ending.TIMEOUT_WALL
+    hung = replace(FACTS, device=Device.CUDA, gpu_hung=True)
+    assert judge_measured(hung, Ending.TIMEOUT_RUN, None).ending is Ending.GPU_HANG
 
 
 @pytest.mark.parametrize(

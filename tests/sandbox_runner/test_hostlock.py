@@ -56,6 +56,21 @@ async def test_runs_share_the_host_and_a_measurement_has_it_alone(entries: Entri
     assert entries.came[2:] == ["time", "run3"]
 
 
+async def test_a_second_job_for_the_gpu_waits_and_holds_up_nobody(tmp_path: Path) -> None:
+    lock = HostLock(tmp_path / "lock")
+    async with lock.held(alone=False, gpu=True):
+        second = asyncio.create_task(_once(lock, gpu=True))
+        await asyncio.sleep(0.1)
+        assert not second.done()
+        await _once(lock, gpu=False)
+    await second
+
+
+async def _once(lock: HostLock, *, gpu: bool) -> None:
+    async with lock.held(alone=False, gpu=gpu):
+        return
+
+
 async def test_a_wait_that_is_cancelled_leaves_no_lock(entries: Entries) -> None:
     go = asyncio.Event()
     holding = asyncio.create_task(entries.hold("run", alone=False, until=go))

@@ -76,6 +76,12 @@ def test_a_time_takes_a_budget(call: Call, tmp_path: Path) -> None:
     assert call("time", "x.py", "--budget", "quick", "--json")[0] == 0
 
 
+def test_a_device_is_asked_for_by_name(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text("say x")
+    assert call("run", "x.py", "--device", "tpu")[0] == 2
+    assert call("run", "x.py", "--device", "cuda")[1].startswith("run: ok on c")
+
+
 def test_a_fault_of_ours_is_status_3_and_still_a_result(call: Call, tmp_path: Path) -> None:
     (tmp_path / "x.py").write_text("broken")
     status, out, _ = call("run", "x.py", "--json")

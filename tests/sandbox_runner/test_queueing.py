@@ -5,8 +5,8 @@ from sandbox_runner.protocol import JobKind
 from sandbox_runner.queueing import Durations, FairQueue, Pace, Waiting, expected_waits
 
 
-def waiting(job_id: str, learner: str, *, alone: bool = False) -> Waiting:
-    return Waiting(job_id, learner, JobKind.TIME if alone else JobKind.RUN, alone)
+def waiting(job_id: str, learner: str, *, alone: bool = False, gpu: bool = False) -> Waiting:
+    return Waiting(job_id, learner, JobKind.TIME if alone else JobKind.RUN, alone, gpu)
 
 
 def filled(*jobs: str) -> FairQueue:
@@ -37,6 +37,19 @@ def test_one_who_floods_delays_another_by_one_job_at_most() -> None:
     queue.pop()
     queue.add(waiting("b1", "b"))
     assert [item.job_id for item in queue.order()].index("b1") <= 1
+
+
+def test_while_the_gpu_is_taken_those_who_wait_for_it_let_others_by_and_keep_their_turn() -> None:
+    queue = FairQueue()
+    for item in (waiting("a1", "a", gpu=True), waiting("b1", "b"), waiting("c1", "c", alone=True)):
+        queue.add(item)
+    head = queue.head(gpu_taken=True)
+    assert head is not None
+    assert queue.pop(head.job_id).job_id == "b1"
+    assert queue.head(gpu_taken=True) is None  # a measurement does not overtake: the GPU job would wait for it too
+    head = queue.head()
+    assert head is not None
+    assert head.job_id == "a1"
 
 
 def test_a_job_is_taken_out_of_any_place() -> None:

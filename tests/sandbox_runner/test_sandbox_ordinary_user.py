@@ -58,7 +58,7 @@ def _named() -> list[dict[str, Any]]:
         capture_output=True,
         check=True,
     )
-    return json.loads(listed.stdout)
+    return list(json.loads(listed.stdout))
 
 
 def _readable_by_all(path: Path) -> bool:
