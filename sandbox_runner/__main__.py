@@ -19,7 +19,7 @@ from sandbox_runner.codec import encode
 from sandbox_runner.dispatch import ALONE
 from sandbox_runner.errors import RunnerError
 from sandbox_runner.hostlock import HostLock
-from sandbox_runner.printing import show_result, show_walls
+from sandbox_runner.printing import show_gauge, show_result, show_walls
 from sandbox_runner.protocol import Budget, Device, Ending, Job, JobKind, Progress, Result, limits_for
 from sandbox_runner.serving import Assemble, proven, serve, stderr_journal
 from sandbox_runner.settings import Settings, host_and_port, read_settings
@@ -125,7 +125,12 @@ async def _probe(settings: Settings, assemble: Assemble, *, as_json: bool) -> in
     assembled = await assemble(settings, 1)
     try:
         found = proven(assembled.capabilities, await assembled.probe())
-        print(json.dumps(encode(found), ensure_ascii=False, indent=2) if as_json else show_walls(found.walls))
+        if assembled.gauging is not None:
+            async with HostLock(settings.lock).held(alone=True):
+                gauge = await assembled.gauging()
+            found = replace(found, noise=gauge.noise, ceilings=gauge.ceilings)
+        shown = f"{show_walls(found.walls)}\n{show_gauge(found)}"
+        print(json.dumps(encode(found), ensure_ascii=False, indent=2) if as_json else shown)
     finally:
         await assembled.close()
     return 0

@@ -135,6 +135,15 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """The work of one call: operations in products of matrices, bytes that must be moved, the products' type."""
+
+    flops: int = 0
+    bytes: int = 0
+    dtype: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     """Nothing to tell."""
 

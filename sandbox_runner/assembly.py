@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from sandbox_runner.dispatch import Worker
 from sandbox_runner.errors import SetupError
+from sandbox_runner.gauging import Gauge, default_path, gauge, read_ceilings
 from sandbox_runner.gpus import find_gpus, open_watch
 from sandbox_runner.gpuwork import GpuWorker
 from sandbox_runner.lending import Lender
@@ -31,7 +32,7 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
     if not settings.python:
         message = "TASREE_SANDBOX_PYTHON is not set: the path of the learners' interpreter (see `make setup`)"
         raise SetupError(message)
-    ask = SandboxSettings(settings.python)
+    ask = SandboxSettings(settings.python, base_uid=settings.base_uid)
     sandbox = await (open_gvisor(ask) if settings.sandbox == "runsc" else open_bubblewrap(ask))
     found = sandbox.host.interpreter
     machine = read_machine(python=found.python, numpy=found.numpy, torch=found.torch)
@@ -46,12 +47,18 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
         inner.walls = tuple(wall.name for wall in walls if wall.stands)
         return walls
 
+    async def gauged() -> Gauge:
+        found = await gauge(lambda job: attempt(job, 0), machine, default_path())
+        inner.ceilings = found.ceilings
+        return found
+
+    inner.ceilings = read_ceilings(default_path(), machine)
     kinds = (JobKind.RUN, JobKind.TIME, JobKind.EXERCISE)
     devices = (Device.CPU,) if setting.no_gpu else (Device.CPU, Device.CUDA)
     capabilities = Capabilities(
         kinds=kinds, devices=devices, device_count=len(devices) - 1, slots=slots, machine=machine
     )
-    return Assembled(worker, capabilities, prove, sandbox.close)
+    return Assembled(worker, capabilities, prove, sandbox.close, gauged)
 
 
 async def _with_gpu(inner: SandboxWorker, sandbox: Bubblewrap | Gvisor) -> tuple[Worker, Setting]:

@@ -7,7 +7,7 @@ its answers is ever said to the submission's process or in a result. The three a
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -27,13 +27,14 @@ NAMES = ("starter", "submission", "reference")
 _STARTER, _SUBMISSION, _REFERENCE = range(3)
 
 
-async def measure_exercise(
+async def measure_exercise(  # noqa: PLR0913 - each is a thing of its own
     channels: tuple[Channel, Channel, Channel],
     job: Job,
     progress: Callable[[Progress], None],
     *,
     rng: random.Random,
     clock: Callable[[], int] = time.perf_counter_ns,
+    ceilings: Mapping[str, float] | None = None,
 ) -> Measured:
     """Check and measure the submission behind the second of `channels`; starter and reference are behind the others.
 
@@ -50,7 +51,7 @@ async def measure_exercise(
         for i, (channel, name) in enumerate(zip(channels, NAMES, strict=True))
     )
     place = place_on(os.sched_getaffinity(0))
-    run = _Exercise(harnesses, job, job.exercise, rng, clock, place)
+    run = _Exercise(harnesses, job, job.exercise, rng, clock, place, ceilings or {})
     try:
         with apart(place):
             await run.carry_out()
@@ -73,6 +74,7 @@ class _Exercise:
     rng: random.Random
     clock: Callable[[], int]
     place: Place
+    ceilings: Mapping[str, float]
     checks: list[Checked] = field(default_factory=list)
     checking: Checking = field(init=False)
     rounds: Rounds | None = None
@@ -117,6 +119,7 @@ class _Exercise:
         )  # fmt: skip
         with self._phase(Phase.MEASURE):
             self.rounds = Rounds(self.seats, self.clock, self.rng, BUDGET_S[self.job.budget], per_call, challenges)
+            self.rounds.ceilings = self.ceilings
             self.rounds.outer.trusted = frozenset({_STARTER, _REFERENCE})
             await self.rounds.run()
 

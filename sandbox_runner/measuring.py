@@ -8,7 +8,7 @@ import math
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sandbox_runner.asking import Done, Harness, Held, Named, Parsed, Pinned, Seat, SetUp, Stopped, believable
@@ -52,22 +52,24 @@ class Measured:
     share: float = 0.0
 
 
-async def measure(
+async def measure(  # noqa: PLR0913 - each is a thing of its own
     channel: Channel,
     job: Job,
     progress: Callable[[Progress], None],
     *,
     rng: random.Random,
     clock: Callable[[], int] = time.perf_counter_ns,
+    ceilings: Mapping[str, float] | None = None,
 ) -> Measured:
     """Measure the source that the harness behind `channel` serves; it must be `job`'s.
 
     The learner's faults, limits reached and tampering are endings in what is returned, never exceptions.
-    `rng` chooses seeds and orders, and must not be guessable from inside; `clock` gives ns. While it measures, the
+    `rng` chooses seeds and orders, and must not be guessable from inside; `clock` gives ns; `ceilings` are what this
+    machine can do (`reaching.py`). While it measures, the
     calling thread keeps to a core of its own where there are two.
     """
     place = place_on(os.sched_getaffinity(0))
-    timing = _Timing(Harness(channel, job.limits, progress, clock), job, rng, clock, place)
+    timing = _Timing(Harness(channel, job.limits, progress, clock), job, rng, clock, place, ceilings or {})
     try:
         with apart(place):
             await timing.run()
@@ -87,6 +89,7 @@ class _Timing:
     rng: random.Random
     clock: Callable[[], int]
     place: Place
+    ceilings: Mapping[str, float]
     named: tuple[Named, ...] = ()
     own: bool = False
     own_ns: tuple[int, ...] = ()
@@ -155,6 +158,7 @@ class _Timing:
             )
         with self.harness.phase(Phase.MEASURE):
             self.rounds = Rounds(seats, self.clock, self.rng, BUDGET_S[self.job.budget], per_call, challenges)
+            self.rounds.ceilings = self.ceilings
             await self.rounds.run()
         if setup.makes and any(checking.compiled):
             await self._odd_size_last(checking, n)
@@ -228,6 +232,10 @@ def forged(rounds: Rounds, named: tuple[Named, ...]) -> Flag | None:
         variant, first, again = rounds.memoised
         whose = named[variant]
         return Flag("memoised", {"name": whose.name, "first_ns": first, "again_ns": again}, whose.line)
+    if impossible := rounds.impossible():
+        variant, reached = impossible
+        whose = named[variant]
+        return Flag("faster_than_machine", {"name": whose.name, "times": round(reached.share, 2)}, whose.line)
     return None
 
 

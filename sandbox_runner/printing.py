@@ -6,7 +6,7 @@ Law: nothing that a learner's code wrote reaches the terminal with a control cha
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from sandbox_runner.protocol import Result, Stream, Wall
+from sandbox_runner.protocol import Capabilities, Result, Stream, Wall
 
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 
@@ -42,6 +42,18 @@ def show_walls(walls: Sequence[Wall]) -> str:
         if not wall.stands and wall.mend:
             lines.append(f"to mend {wall.name}:")
             lines += [f"  {line}" for line in wall.mend.splitlines()]
+    return "\n".join(lines)
+
+
+def show_gauge(found: Capabilities) -> str:
+    """Lay out what the instrument is worth on this host: its noise on equal work, and what the machine can do."""
+    lines = [f"noise of one block on equal work: {found.noise:.2%}" if found.noise else "noise: not measured"]
+    for name, rate in sorted(found.ceilings.items()):
+        if name == "noise":
+            lines.append(f"  noise while the ceilings were measured: {rate:.2%}")
+        else:
+            unit = "GB/s" if name == "copy" else "GFLOP/s"
+            lines.append(f"  at most {rate / 1e9:.3g} {unit} ({name})")
     return "\n".join(lines)
 
 

@@ -212,7 +212,9 @@ class Variant:
     """One variant's time. `n` counts blocks; `first_call_ns` (compile, caches) is kept apart.
 
     `compile_ns` is what compiling took of it, 0 where nothing was compiled. `precision` is the one that really ran and
-    `error` the relative error against float64 that shows it; empty and 0 where it could not be told.
+    `error` the relative error against float64 that shows it; empty and 0 where it could not be told. Of a call's
+    `flops` (in products of matrices) and `bytes` (inputs and outputs once), `bound` says which keeps it (`compute` or
+    `memory`) and `reached` what share of what this machine can do it came to; 0 and empty where that is not known.
     """
 
     name: str
@@ -225,6 +227,10 @@ class Variant:
     compile_ns: float = 0.0
     precision: str = ""
     error: float = 0.0
+    flops: float = 0.0
+    bytes: float = 0.0
+    bound: str = ""
+    reached: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

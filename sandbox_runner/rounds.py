@@ -1,4 +1,4 @@
-"""Measures variants in paired rounds, ABBA or BAAB by coin, and sums up what was seen.
+"""Measures variants in paired rounds, ABBA or BAAB by coin (all of several in one), and sums up what was seen.
 
 Law: order, sizes and the end are decided here, outside; each block is asked for by itself, so that the parent's
 clock bounds each claim, and where inputs can be made each block has values of its own. Nothing measured is dropped.
@@ -6,17 +6,18 @@ clock bounds each claim, and where inputs can be made each block has values of i
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
 from sandbox_runner import stats
-from sandbox_runner.asking import Done, Harness, Held, Named, Seat, Stopped, Went
+from sandbox_runner.asking import Counted, Done, Harness, Held, Named, Seat, Stopped, Went
 from sandbox_runner.challenge import Challenges
 from sandbox_runner.channel import Tampered
 from sandbox_runner.checking import Checking
 from sandbox_runner.outerclock import LONG_BLOCKS, OuterClock
 from sandbox_runner.protocol import Budget, Claim, Flag, Phase, Progress, Ratio, Variant
+from sandbox_runner.reaching import Reach, reach
 
 BUDGET_S = {Budget.QUICK: 0.3, Budget.DEFAULT: 1.0, Budget.THOROUGH: 5.0}
 LEAST_BLOCK_NS, MOST_BLOCK_NS = 1_000_000, 5_000_000
@@ -26,6 +27,7 @@ ENOUGH_WIDTH = 0.01
 _EMPTY_AT_START, _TRIALS = 20, 6
 _MAKING_TIMES = 1.75
 _JITTER = 8
+_COUNTING_TIMES = 50
 _MEMORY_TRIES, _MEMORY_TIMES, _MEMORY_NS = 5, 5.0, 300_000
 _SETTLE_S = 3.0
 _GRAIN_NS = 3.0
@@ -67,6 +69,8 @@ class Rounds:
     pairs: list[Pair] = field(default_factory=list)
     flags: list[Flag] = field(default_factory=list)
     memoised: tuple[int, float, float] | None = None
+    counted: dict[int, Counted] = field(default_factory=dict)
+    ceilings: Mapping[str, float] = field(default_factory=dict)
     held: bool = False
     _told: int = 0
     _timed: int = 0
@@ -100,6 +104,15 @@ class Rounds:
             await self._many(begin, allowed)
         await self._look_for_memory()
         await self._settle_doubts()
+        await self._count()
+
+    async def _count(self) -> None:
+        """Count the work of one call of each, after all that is timed."""
+        for harness in self.harnesses:
+            await harness.ask(Held, "hold", still=False)
+        for i, seat in enumerate(self.seats):
+            if self.per_call[i] * _COUNTING_TIMES < self.harness.left_s() * _NS:
+                self.counted[i], _, _ = await seat.harness.ask(Counted, "count", variant=seat.number)
 
     async def _hold(self) -> None:
         for harness in self.harnesses:
@@ -108,9 +121,7 @@ class Rounds:
 
     async def _many(self, begin: int, allowed: float) -> None:
         for turn in count(1):
-            for pair in self.pairs:
-                if pair.open:
-                    await self._round(pair)
+            await self._round([pair for pair in self.pairs if pair.open])
             for harness in self.harnesses:
                 await harness.ask(Done, "calm")
             elapsed = (self.clock() - begin) / _NS
@@ -144,15 +155,17 @@ class Rounds:
             self.per_call[variant] = max(min(took, self.per_call[variant]), 0.1)
             self.sizes[variant] = max(1, math.ceil(target / self.per_call[variant]))
 
-    def _round_s(self, pair: Pair) -> float:
-        a, b = (self.sizes[v] * self.per_call[v] for v in (pair.against, pair.name))
-        making = self.challenges.make_ns if self.challenges else 0.0
-        return 2 * (a + b + 2 * making) / _NS
+    def _round_s(self) -> float:
+        """Give the seconds that a round of all open pairs takes."""
+        variants = _variants(pair for pair in self.pairs if pair.open)
+        blocks = sum(self.sizes[v] * self.per_call[v] for v in variants)
+        making = self.challenges.make_ns * len(variants) if self.challenges else 0.0
+        return (2 + 2 * (len(variants) == 1)) * (blocks + making) / _NS
 
     def _allowed(self) -> float | None:
         """Give the seconds to measure for; None where eight rounds take longer than the budget may stretch."""
         budget = self.budget_s * len(self.pairs)
-        eight = stats.LEAST_ROUNDS * sum(self._round_s(pair) for pair in self.pairs)
+        eight = stats.LEAST_ROUNDS * self._round_s()
         if eight <= budget:
             return budget
         if eight > min(STRETCH_S, self.harness.left_s()):
@@ -162,6 +175,7 @@ class Rounds:
 
     def _close(self, turn: int, elapsed: float, allowed: float) -> None:
         """Close the pairs that are known well enough, and all of them when the time is over."""
+        round_s = self._round_s()
         for pair in self.pairs:
             n = len(pair.logs)
             looks = n >= ENOUGH_ROUNDS and (n - ENOUGH_ROUNDS) % CHECK_EVERY == 0
@@ -169,40 +183,45 @@ class Rounds:
             # Making inputs is no measuring, but the learner waits for it too.
             spent = self._timed / _NS >= allowed or elapsed >= allowed * (_MAKING_TIMES if self.challenges else 1)
             over = spent and turn >= stats.LEAST_ROUNDS
-            worn_out = elapsed >= max(STRETCH_S, allowed) or self.harness.left_s() < 2 * self._round_s(pair)
+            worn_out = elapsed >= max(STRETCH_S, allowed) or self.harness.left_s() < 2 * round_s
             if enough or over or worn_out or n >= MOST_ROUNDS:
                 pair.open = False
 
-    async def _round(self, pair: Pair) -> None:
-        a, b = pair.against, pair.name
-        order = (a, b, b, a) if self.rng.random() < 0.5 else (b, a, a, b)  # noqa: PLR2004 - a fair coin
-        empty_before = self.rng.randrange(4)
-        seeds = self._seeds(alone=a == b)
-        times: dict[int, list[float]] = {a: [], b: []}
+    async def _round(self, pairs: list[Pair]) -> None:
+        """Run every variant of some pairs twice: in an order by chance, then the same order backwards."""
+        variants = _variants(pairs)
+        alone = len(variants) == 1
+        self.rng.shuffle(variants)
+        order = variants * 4 if alone else [*variants, *reversed(variants)]
+        empty_before, seeds = self.rng.randrange(len(order)), self._seeds(len(order), alone=alone)
+        times: dict[int, list[float]] = {variant: [] for variant in variants}
         for i, variant in enumerate(order):
             if i == empty_before:
                 await self._empty(variant)
             took, _ = await self._sample(variant, seeds[i])
             times[variant].append(took)
-            if self.challenges and (i % 2 or a == b):
+            if self.challenges and (alone or i + 1 in {len(variants), len(order)}):
                 await self.challenges.settle()
-        if a == b:
-            pair.logs += [math.log(took) for took in times[a]]
-            pair.nulls += [math.log(times[a][0] / times[a][1]), math.log(times[a][2] / times[a][3])]
-            return
-        pair.logs.append(stats.log_ratio(times[a], times[b]))
-        pair.nulls += [math.log(first / second) for first, second in times.values()]
+        for pair in pairs:
+            a, b = times[pair.against], times[pair.name]
+            if pair.against == pair.name:
+                pair.logs += [math.log(took) for took in a]
+                pair.nulls += [math.log(a[0] / a[1]), math.log(a[2] / a[3])]
+            else:
+                pair.logs.append(stats.log_ratio(a, b))
+                pair.nulls += [math.log(first / second) for first, second in (a, b)]
 
-    def _seeds(self, *, alone: bool) -> list[int]:
-        """Give the seeds of a round's blocks: each of a pair meets each of two once, so nothing is met twice."""
+    def _seeds(self, count: int, *, alone: bool) -> list[int]:
+        """Give the seeds of a round's blocks: each variant meets each of two once, so nothing is met twice."""
         if self.challenges is None:
-            return [0] * 4
+            return [0] * count
         first, second = self.challenges.seed(), self.challenges.seed()
-        return [first, first ^ 1, second, second ^ 1] if alone else [first, first, second, second]
+        if alone:
+            return [first, first ^ 1, second, second ^ 1]
+        return [first] * (count // 2) + [second] * (count - count // 2)
 
     async def _few(self, begin: int) -> None:
         """Measure what takes too long for eight rounds: AB or BA, then its reverse, while the next block fits."""
-        self.flags.append(Flag("few_runs", {"seconds": STRETCH_S}))
         forward = True
         for turn in range(2 * stats.LEAST_ROUNDS):
             order = list(range(len(self.per_call)))
@@ -211,7 +230,7 @@ class Rounds:
             if forward == bool(turn % 2):
                 order.reverse()
             await self._empty(order[0])
-            (seed, *_) = self._seeds(alone=False)
+            (seed, *_) = self._seeds(2, alone=False)
             for variant in order:
                 expected = self.sizes[variant] * self.per_call[variant] / _NS
                 spent = (self.clock() - begin) / _NS
@@ -226,6 +245,20 @@ class Rounds:
                 break
         if not all(self.samples.values()):
             raise self.harness.out_of_time()
+        self._pair_up()
+        if any(len(pair.logs) < stats.LEAST_ROUNDS for pair in self.pairs):
+            self.flags.append(Flag("few_runs", {"seconds": STRETCH_S}))
+
+    def _pair_up(self) -> None:
+        """Two turns, one the reverse of the other, are a round: use them as such where every variant was in each."""
+        if len({len(means) for means in self.samples.values()}) > 1:
+            return
+        for pair in self.pairs:
+            a, b = self.samples[pair.against], self.samples[pair.name]
+            if pair.against != pair.name:
+                turns = range(0, len(a) - 1, 2)
+                pair.logs = [stats.log_ratio(a[i : i + 2], b[i : i + 2]) for i in turns]
+                pair.nulls = [math.log(each[i] / each[i + 1]) for i in turns for each in (a, b)]
 
     async def _settle_doubts(self) -> None:
         """Where the outer clock doubts a variant, watch more of its blocks: a waiting machine will show itself."""
@@ -323,6 +356,8 @@ class Rounds:
             if means := self.samples.get(i):
                 each = stats.enclose(means)
                 first = checking.first_ns[i]
+                counted = self.counted.get(i, Counted())
+                reached = self.reach(i, each.point)
                 found.append(
                     Variant(
                         name=variant.name,
@@ -335,9 +370,26 @@ class Rounds:
                         compile_ns=max(first - each.point, 0.0) if checking.compiled[i] else 0.0,
                         precision=checking.precisions.get(i, ""),
                         error=checking.errors.get(i, 0.0),
+                        flops=float(counted.flops),
+                        bytes=float(counted.bytes),
+                        bound=reached.bound,
+                        reached=reached.share,
                     )
                 )
         return tuple(found)
+
+    def reach(self, variant: int, median_ns: float) -> Reach:
+        """Hold a time against what this machine can do."""
+        counted = self.counted.get(variant, Counted())
+        return reach(median_ns, max(counted.flops, 0), max(counted.bytes, 0), counted.dtype, self.ceilings)
+
+    def impossible(self) -> tuple[int, Reach] | None:
+        """Name a variant that is faster than the machine."""
+        for i, means in self.samples.items():
+            reached = self.reach(i, stats.enclose(means).point) if means else None
+            if reached is not None and reached.impossible:
+                return i, reached
+        return None
 
     def ratios(self, named: tuple[Named, ...], checking: Checking) -> tuple[Ratio, ...]:
         """Sum up each pair that has been measured at all, from paired rounds or, where they are few, from blocks."""
@@ -363,6 +415,10 @@ class Rounds:
     def noise(self) -> float:
         """Give the relative standard deviation of one block, from all A/A controls of this run."""
         return stats.noise([null for pair in self.pairs for null in pair.nulls])
+
+
+def _variants(pairs: Iterable[Pair]) -> list[int]:
+    return sorted({variant for pair in pairs for variant in (pair.against, pair.name)})
 
 
 def _break_even(compiled: Variant, eager: Variant) -> float:

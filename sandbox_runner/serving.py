@@ -13,14 +13,15 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from sandbox_runner.daemon import Daemon
 from sandbox_runner.dispatch import Dispatcher, Rules, Worker
 from sandbox_runner.errors import SetupError, WallMissingError
+from sandbox_runner.gauging import Gauge, Gauging, keep_gauged
 from sandbox_runner.hostlock import HostLock
 from sandbox_runner.journal import Journal
 from sandbox_runner.listening import BACKLOG, server_tls, unix_socket
@@ -41,6 +42,8 @@ class Assembled:
     capabilities: Capabilities
     probe: Callable[[], Awaitable[tuple[Wall, ...]]]
     close: Callable[[], Awaitable[None]]
+    gauging: Gauging | None = None
+    """Measures what the instrument is worth here, some seconds of jobs; the measuring lock must be held."""
 
 
 Assemble = Callable[[Settings, int], Awaitable[Assembled]]
@@ -104,12 +107,38 @@ async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeli
             clock=loop.time,
             journal=journal,
         )
-        await _listen(settings, dispatcher, Daemon(dispatcher, secret, journal), stopper, journal)
+        async with _gauged(assembled.gauging, settings, dispatcher, journal):
+            await _listen(settings, dispatcher, Daemon(dispatcher, secret, journal), stopper, journal)
     finally:
         await assembled.close()
         if lifeline is not None and settings.socket is not None and _hung_up(lifeline):
             with suppress(OSError):
                 settings.socket.parent.rmdir()  # the private folder of a parent that can do it no more
+
+
+@asynccontextmanager
+async def _gauged(
+    gauging: Gauging | None, settings: Settings, dispatcher: Dispatcher, journal: Journal
+) -> AsyncIterator[None]:
+    """While it lasts, the noise of the instrument is measured in idle moments, and told to whoever connects."""
+
+    def tell(found: Gauge) -> None:
+        dispatcher.capabilities = replace(dispatcher.capabilities, noise=found.noise, ceilings=found.ceilings)
+        journal.note("gauged", noise=round(found.noise, 4), equal=found.equal)
+
+    def idle() -> bool:
+        counts = dispatcher.counts()
+        return not counts["running"] and not counts["queued"]
+
+    keeping = None
+    if gauging is not None:
+        keeping = asyncio.create_task(keep_gauged(gauging, HostLock(settings.lock), idle, tell))
+    try:
+        yield
+    finally:
+        if keeping is not None:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
 
 
 async def _listen(

@@ -71,6 +71,7 @@ class SandboxWorker:
         self.walls = walls
         self.gpu: GpuInside | None = None
         self._grace_s = grace_s
+        self.ceilings: dict[str, float] = {}
 
     async def run_job(self, job: Job, slot: int, emit: Emit) -> Result:
         """Run one job in `slot`. Cancelled as a task, it kills within a second and returns `cancelled`."""
@@ -96,6 +97,7 @@ class SandboxWorker:
         self, job: Job, staged: Staged, emit: Emit, blank: Result, beside: tuple[Channel, ...]
     ) -> Result:
         run = _Run(job, emit, self._grace_s, beside, None if job.device is Device.CPU else self.gpu)
+        run.ceilings = self.ceilings
         try:
             run.confined = await self._sandbox.start(staged)
         except SetupError as fault:
@@ -122,6 +124,7 @@ class _Run:
     told: Told | None = None
     measured: Measured | None = None
     phases_ms: dict[str, float] = field(default_factory=dict)
+    ceilings: dict[str, float] = field(default_factory=dict)
     wall_s: float = 0.0
     used_s: float | None = None
     gpu_hung: bool = False
@@ -270,7 +273,9 @@ class _Run:
             three = (starter, self._channel, reference)
             self.measured = await measure_exercise(three, self.job, self._heard, rng=rng, ceilings=self.ceilings)
         else:
-            self.measured = await measuring.measure(self._channel, self.job, self._heard, rng=rng)
+            self.measured = await measuring.measure(
+                self._channel, self.job, self._heard, rng=rng, ceilings=self.ceilings
+            )
         self._leave()
         if self.measured.ending is None:
             raise HungUp

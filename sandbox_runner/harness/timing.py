@@ -12,7 +12,7 @@ import sys
 import types
 from typing import Any
 
-from . import blocks
+from . import blocks, counting
 from .cells import Plan, plan, task
 from .faults import tell
 from .functions import CellError, Variant, compiled, result_names
@@ -44,7 +44,7 @@ def serve(line: Line, source: str, filename: str) -> None:
         name: getattr(bench, name)
         for name in (
             *("pin", "parse", "task", "imports", "setup", "fresh", "first", "result", "wide"),
-            *("prepare", "go", "mark", "reveal", "calm", "hold", "look", "instrument"),
+            *("prepare", "go", "mark", "reveal", "calm", "hold", "look", "instrument", "count"),
         )
     }
     while True:
@@ -211,6 +211,13 @@ class _Bench:
         """Give the chunks asked for of a result as it now is."""
         found = self._pieces(variant, self._kept.get(variant), share, _WATCHED_ELEMENTS)
         return pieces_of(found, chunks), {}
+
+    def count(self, variant: int) -> Answer:
+        """Count the work of one call; nothing of it is timed."""
+        inputs, function = self._sets[variant][0]
+        self._names.update(inputs)
+        with blocks.Quiet(self._sink):
+            return b"", counting.count(function, inputs)
 
     def look(self, *, cuda: bool) -> Answer:
         """Apply the static rules of mistakes."""

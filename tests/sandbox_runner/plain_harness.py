@@ -71,8 +71,14 @@ async def serve(source: str) -> Child:
     return Child(Channel(ours), process, asyncio.create_task(process.communicate(source.encode())))
 
 
-async def timed(
-    source: str, *, budget: Budget = Budget.QUICK, limits: Limits = QUICK, seed: int = 1, cuda: bool = False
+async def timed(  # noqa: PLR0913 - what a job may differ in
+    source: str,
+    *,
+    budget: Budget = Budget.QUICK,
+    limits: Limits = QUICK,
+    seed: int = 1,
+    cuda: bool = False,
+    ceilings: dict[str, float] | None = None,
 ) -> Seen:
     """Serve `source` and measure it."""
     child = await serve(source)
@@ -81,7 +87,7 @@ async def timed(
     job = Job("j1", JobKind.TIME, source, "somebody", device, budget, limits)
     rng = random.Random(seed)  # noqa: S311 - a test repeats itself
     try:
-        measured = await measure(child.channel, job, progress.append, rng=rng)
+        measured = await measure(child.channel, job, progress.append, rng=rng, ceilings=ceilings)
     finally:
         written = await child.end()
     return Seen(measured, *written, progress)
