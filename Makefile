@@ -42,7 +42,7 @@ static: setup-all ## `check` without the tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m content check
-	$(BIN)/python -m bot check
+	$(BIN)/python -m bot check --no-runner
 
 .PHONY: fix
 fix: setup-all ## mend style where a tool can
