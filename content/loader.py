@@ -10,7 +10,7 @@ from pathlib import Path as Folder
 
 from pydantic import Field
 
-from content import phrasing, rules, schema, strictyaml
+from content import phrasing, rules, schema, strictyaml, tongue
 from content.drafts import LESSON_FILE, Draft, read_draft
 from content.faults import CourseError, Fault
 from content.folders import UnreadableError, read_inside
@@ -57,11 +57,12 @@ def survey(root: Folder) -> tuple[schema.Course | None, tuple[Fault, ...]]:
     for draft in drafts:
         rules.check_lesson(draft)
     rules.check_ids(drafts)
-    documents = (listed, gone_file, phrases_file, *(draft.document for draft in drafts))
+    spoken = tongue.read(root)
+    documents = (listed, gone_file, phrases_file, *spoken.documents, *(draft.document for draft in drafts))
     faults = tuple(sorted({fault for document in documents for fault in document.faults}))
     if faults:
         return None, faults
-    return _course(drafts, phrases, retired), ()
+    return _course(drafts, phrases, retired, spoken), ()
 
 
 def _document(root: Folder, name: str) -> strictyaml.Document:
@@ -98,7 +99,10 @@ def _phrases(document: strictyaml.Document) -> dict[str, schema.Phrase]:
 
 
 def _course(
-    drafts: Iterable[Draft], phrases: Mapping[str, schema.Phrase], retired: tuple[schema.Retired, ...]
+    drafts: Iterable[Draft],
+    phrases: Mapping[str, schema.Phrase],
+    retired: tuple[schema.Retired, ...],
+    spoken: tongue.Tongue,
 ) -> schema.Course:
     lessons = tuple(draft.lesson for draft in drafts if draft.lesson)
     files = {f"{draft.slug}/{name}": text for draft in drafts for name, text in draft.files.items()}
@@ -109,6 +113,9 @@ def _course(
         retired=retired,
         files=files,
         pictures=pictures,
+        aliases=spoken.aliases,
+        speech=spoken.speech,
+        bands=spoken.bands,
         hash=_hash(lessons, phrases, retired, files, pictures),
     )
 

@@ -382,11 +382,50 @@ class Retired(Closed):
     to: Id | None = None
 
 
+class Speech(Closed):
+    """Words that tell what a text is, beside what it is about; compared folded, so their spelling is free.
+
+    `stop_words` are lines of words parted by spaces; `latin` gives, to an Arabic word, how it is typed in Latin letters;
+    `followups`, `talk` and `orders` are whole short texts, or what a text holds (`orders`).
+    """
+
+    stop_words: tuple[str, ...] = ()
+    latin: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    followups: Mapping[Literal["why", "example", "more", "simple", "run"], tuple[str, ...]] = Field(default_factory=dict)
+    talk: Mapping[Literal["greeting", "thanks", "insult", "who", "bye"], tuple[str, ...]] = Field(default_factory=dict)
+    orders: tuple[str, ...] = ()
+
+
+class Fitted(Closed):
+    """One file of questions from which the bands were fitted."""
+
+    file: str
+    sha256: str
+    questions: int
+
+
+class Bands(Closed):
+    """When a question is answered, when three sections are offered, and when it is refused: written by `refit`.
+
+    A logistic of the evidence for the best section: the sum of `weights`, each times the evidence of its name, plus
+    `bias`. From the probability `answer` on it is answered, from `offer` on sections are offered.
+    """
+
+    fitted: str = ""
+    data: tuple[Fitted, ...] = ()
+    weights: Mapping[str, float] = Field(default_factory=lambda: {"lexical": 6.0, "shape": 6.0, "known": 1.0})
+    bias: float = -5.0
+    answer: float = Field(default=0.5, ge=0.0, le=1.0)
+    offer: float = Field(default=0.25, ge=0.0, le=1.0)
+
+
 class Course(Closed):
     """The whole course, loaded at once or not at all.
 
     `files` holds every text file that lessons name, keyed `<slug>/<file>`; `pictures` the bytes of every picture, by
-    the same keys; `hash` changes when anything of it changes.
+    the same keys; `hash` changes when anything of it changes. `aliases` give to a canonical word the forms in which
+    learners write it; `speech` and `bands` are what reading a question needs besides; no asked item
+    depends on these three, so they leave `hash` as it is.
     """
 
     lessons: tuple[Lesson, ...]
@@ -394,4 +433,7 @@ class Course(Closed):
     retired: tuple[Retired, ...] = ()
     files: Mapping[str, str] = Field(default_factory=dict, repr=False)
     pictures: Mapping[str, bytes] = Field(default_factory=dict, repr=False)
+    aliases: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, repr=False)
+    speech: Speech = Field(default_factory=Speech, repr=False)
+    bands: Bands = Field(default_factory=Bands, repr=False)
     hash: str

@@ -1,0 +1,27 @@
+"""A question's text to plain words: folded, repeats and joints of alphabets undone.
+
+Law: only what is compared is changed, and a text of any length costs the same: what lies beyond `MOST` is not read.
+"""
+
+import re
+
+from bot.engine.letters import fold
+
+MOST = 600
+"""Characters of a question that are read; longer ones are rather code, or an attack."""
+
+MOST_WORDS = 60
+"""Words of a question that are read."""
+
+_OTHER_LETTERS = str.maketrans("ہھەڭڪڤپچژېۇڨڥ", "هههككفبجزيوقف")
+"""Letters of neighbouring alphabets, as keyboards there give them."""
+_REPEATED = re.compile(r"(.)\1{2,}")
+_PIECES = re.compile(r"[a-z0-9]+|[^\W_a-z0-9]+")
+_DOUBLED = "اا"
+
+
+def words(text: str) -> list[str]:
+    """Give the words of a question; a word of two alphabets is two words."""
+    folded = fold(text[:MOST].translate(_OTHER_LETTERS))
+    folded = _REPEATED.sub(r"\1", folded).replace(_DOUBLED, _DOUBLED[0])
+    return _PIECES.findall(folded)[:MOST_WORDS]
