@@ -46,6 +46,8 @@ class Settings:
     accept_missing: tuple[str, ...] = ()
     lock: Path = Path()
     sandbox: str = "bubblewrap"
+    base_uid: int = 64_100
+    """Slot 0's uid where root starts the runner; each further slot has the next one."""
 
     def __repr__(self) -> str:
         """Show the settings without the secret."""
@@ -120,6 +122,7 @@ def _secret(text: str) -> str:
 VARIABLES: tuple[Variable, ...] = (
     Variable("TASREE_SANDBOX_PYTHON", "python", lambda text: str(_path(text))),
     Variable("TASREE_SANDBOX_KIND", "sandbox", _one_of("bubblewrap", "runsc")),
+    Variable("TASREE_RUNNER_BASE_UID", "base_uid", _whole(1_000, 4_000_000_000)),
     Variable("TASREE_RUNNER_SOCKET", "socket", _path),
     Variable("TASREE_RUNNER_LISTEN", "listen", _listen),
     Variable("TASREE_RUNNER_TLS_CERT", "tls_cert", _path),

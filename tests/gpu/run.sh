@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Tries the walls on a GPU host without network: tests/gpu/run.sh [--dry-run] [--only ID]...
+#
+# Needs root, Linux with util-linux, and an interpreter with torch for the GPU. What else is needed may be carried in a
+# folder (TASREE_GPU_CARRIED, default .gpu in the checkout): Debian packages (bubblewrap, and libseccomp2 where the
+# host has none), which are unpacked to /, and pyseccomp.py. Prints one JSON object a line; see attacks.py.
+#   TASREE_SANDBOX_PYTHON  the learners' interpreter (default: /opt/torch/.venv/bin/python3, or .venv-learners)
+#   TASREE_RUNNER_PYTHON   what runs the runner, with numpy (default: .venv/bin/python, or python3)
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+
+carried=${TASREE_GPU_CARRIED:-$PWD/.gpu}
+if ! command -v bwrap >/dev/null; then
+    for package in "$carried"/*.deb; do
+        [ -e "$package" ] && dpkg -x "$package" /
+    done
+    ldconfig
+fi
+export TASREE_RUNNER_BASE_UID=${TASREE_RUNNER_BASE_UID:-$((200000 + $$ % 10000 * 16))} # beside other runners' slots
+export PYTHONPATH="$carried${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
+
+if [ -z "${TASREE_SANDBOX_PYTHON:-}" ]; then
+    for python in /opt/torch/.venv/bin/python3 "$PWD/.venv-learners/bin/python"; do
+        [ -x "$python" ] && { export TASREE_SANDBOX_PYTHON=$python; break; }
+    done
+fi
+runner=${TASREE_RUNNER_PYTHON:-}
+[ -n "$runner" ] || { [ -x .venv/bin/python ] && runner=$PWD/.venv/bin/python || runner=python3; }
+
+# Version 2 of control groups: mounted where nothing is, and our processes out of the way of its controllers.
+if [ "$(id -u)" = 0 ] && ! mountpoint -q /sys/fs/cgroup; then
+    mount -t cgroup2 none /sys/fs/cgroup && echo "mounted cgroup2" >&2
+fi
+top=/sys/fs/cgroup
+if [ -w $top/cgroup.subtree_control ] && ! echo "+memory +pids +cpu" 2>/dev/null >$top/cgroup.subtree_control; then
+    mkdir -p $top/init
+    while read -r pid; do echo "$pid" >$top/init/cgroup.procs; done <$top/cgroup.procs 2>/dev/null
+    echo "+memory +pids +cpu" >$top/cgroup.subtree_control || echo "no controllers in $top" >&2
+    mkdir -p $top/runner # the runner alone in one, below which it makes its jobs' groups
+    echo $$ >$top/runner/cgroup.procs
+fi
+
+for need in bwrap setpriv; do
+    command -v $need >/dev/null || echo "missing: $need (carry the package in $carried)" >&2
+done
+"$runner" -c 'import numpy, pyseccomp' || echo "missing: numpy or pyseccomp for $runner (carry pyseccomp.py in $carried)" >&2
+exec "$runner" tests/gpu/attacks.py "$@"
