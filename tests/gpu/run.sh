@@ -3,19 +3,27 @@
 #
 # Needs root, Linux with util-linux, and an interpreter with torch for the GPU. What else is needed may be carried in a
 # folder (TASREE_GPU_CARRIED, default .gpu in the checkout): Debian packages (bubblewrap, and libseccomp2 where the
-# host has none), which are unpacked to /, and pyseccomp.py. Prints one JSON object a line; see attacks.py.
+# host has none), and pyseccomp.py. Prints one JSON object a line; see attacks.py.
 #   TASREE_SANDBOX_PYTHON  the learners' interpreter (default: /opt/torch/.venv/bin/python3, or .venv-learners)
 #   TASREE_RUNNER_PYTHON   what runs the runner, with numpy (default: .venv/bin/python, or python3)
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 
 carried=${TASREE_GPU_CARRIED:-$PWD/.gpu}
-if ! command -v bwrap >/dev/null; then
-    for package in "$carried"/*.deb; do
-        [ -e "$package" ] && dpkg -x "$package" /
-    done
-    ldconfig
+# Unpacked beside the system, and only what it lacks is copied over: a package of another release must replace nothing.
+unpacked=$(mktemp -d)
+for package in "$carried"/*.deb; do
+    [ -e "$package" ] && dpkg -x "$package" "$unpacked"
+done
+if ! command -v bwrap >/dev/null && [ -e "$unpacked/usr/bin/bwrap" ]; then
+    cp "$unpacked/usr/bin/bwrap" /usr/bin/bwrap
 fi
+find "$unpacked" -name '*.so.*' | while read -r library; do
+    name=$(basename "$library" | sed 's/\(\.so\.[0-9]*\).*/\1/')
+    ldconfig -p | grep -qF "$name " || cp "$library" "/usr/lib/$(uname -m)-linux-gnu/$name"
+done
+ldconfig
+rm -rf "$unpacked"
 export TASREE_RUNNER_BASE_UID=${TASREE_RUNNER_BASE_UID:-$((200000 + $$ % 10000 * 16))} # beside other runners' slots
 export PYTHONPATH="$carried${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 
