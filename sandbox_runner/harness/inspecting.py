@@ -28,8 +28,8 @@ from .mistakes.findings import Finding
 from .mistakes.instrument_results import Returned
 from .mistakes.subject import Subject
 
-_clock = time.perf_counter_ns
-_SPENT_NS = 4_000_000_000
+_clock, _process_clock = time.perf_counter_ns, time.process_time_ns
+_SPENT_NS = 8_000_000_000
 _LONG_CALL_NS = 1e9
 _MOST = 64
 
@@ -47,6 +47,8 @@ class Inspector:
         self._before: dict[str, Any] = {}
         self._found: list[Finding] = []
         self._deadline = 0
+        self._cpu_ns = 0
+        self._own: list[Finding] = []
 
     def look(self, variants: Sequence[Variant], *, cuda: bool) -> list[dict[str, object]]:
         """Apply the static rules; `variants` are as the source was taken apart."""
@@ -59,12 +61,21 @@ class Inspector:
         """Keep what the set-up left, to see later what the calls have changed of it."""
         self._before = instrument_inputs.remember(names)
 
+    def ran(self, *, timed: bool) -> None:
+        """Note the processor's time of a part of the set-up that has just run; `timed`: the source timed it itself.
+
+        On a busy machine a single run may stand still for long: only the processor's own time tells what it did.
+        """
+        before, self._cpu_ns = self._cpu_ns, _process_clock()
+        if timed:
+            self._own.append(Finding("own_cpu", None, {"cpu_ns": self._cpu_ns - before}, len(self._own)))
+
     def instrument(
         self, called: Sequence[Called], n: int, remake: Callable[[int], Sequence[Called]], *, makes: bool, own: bool
     ) -> list[dict[str, object]]:
         """Run the passes; `remake` makes the inputs anew for another size, where the set-up can (`makes`)."""
         self._deadline = _clock() + _SPENT_NS
-        self._found = []
+        self._found = list(self._own)
         subjects = self._subjects(called)
         for look in (instrument_compile.breaks, instrument_compile.cudagraphs, instrument_compile.frames):
             self._try(look)
@@ -79,8 +90,8 @@ class Inspector:
         if len(returned) == len(subjects):
             self._try(instrument_results.compared, returned)
         short = [s for s in subjects if 0 < spent.get(s.index, 0.0) < _LONG_CALL_NS]
-        if len(short) == len(subjects):
-            self._try(instrument_process.faults, subjects)
+        if len(short) == len(subjects) == len(returned):
+            self._try(instrument_process.faults, returned)
         for subject in short:
             self._closer(subject, spent[subject.index], own=own, makes=makes)
         if instrument_gpu.on_gpu():
@@ -98,7 +109,7 @@ class Inspector:
         self._try(_watch, subject, seen)
         if not seen.done:
             return
-        one = Returned(subject, seen.value, self._trains(), "only_views" in marks, marks.get("only_views"))
+        one = Returned(subject, seen.value, "uses_backward" in marks, "only_views" in marks, marks.get("only_views"))
         returned.append(one)
         enters = "uses_autocast" in marks
         for rule in instrument_ops.RULES:
@@ -115,6 +126,7 @@ class Inspector:
         if not makes:
             self._try(instrument_inputs.changes, subject, self._before)
         self._try(instrument_profile.profile, subject)
+        self._try(instrument_profile.draws, subject)
         for loop in (each for each in self._static if each.code == "loops_over" and each.variant == subject.index):
             self._try(instrument_results.loops, subject, str(loop.values["what"]), loop.line, call_ns)
         if "never_empties" in marks:
@@ -133,9 +145,6 @@ class Inspector:
 
     def _marks(self, variant: int) -> dict[str, int | None]:
         return {each.code: each.line for each in self._static if each.variant == variant}
-
-    def _trains(self) -> bool:
-        return any(each.code == "uses_backward" for each in self._static)
 
     def _try(self, find: Callable[..., Iterable[Finding]], *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
         """Let one pass look, if there is time left; whatever it raises, it found nothing."""

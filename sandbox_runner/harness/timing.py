@@ -126,6 +126,7 @@ class _Bench:
             start = blocks.clock()
             self._run(code)
             own += [blocks.clock() - start] if timed else []
+            self._inspector.ran(timed=timed)
         if self._task:
             self._names = self._call_names()
             return b"", {"makes": True, "n": DEFAULT_SIZE}

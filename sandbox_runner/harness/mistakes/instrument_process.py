@@ -1,25 +1,25 @@
 """Passes over the process around a call: threads, page faults, and modes left on.
 
-Law: nothing is changed; what a page fault costs is measured in the same process.
+Law: nothing is changed; new memory costs the kernel's time, which is counted apart.
 """
 
-import mmap
 import os
 import resource
 import sys
 import time
 from collections.abc import Iterator
 
+from . import subject as of
 from .findings import Finding
+from .instrument_results import Returned, shares_memory
 from .subject import Subject
 
 _modules = sys.modules
 _clock = time.perf_counter_ns
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-_LEAST_FAULTS = 64
-_FAULT_SHARE = 0.25
-_REUSED_SHARE = 0.05
-_PAGES = 512
+_FAULT_SHARE, _ALONE_SHARE = 0.15, 0.4
+_LEAST_BYTES = 4 << 20
+_LEAST_CALLS, _MOST_CALLS, _WATCHED_NS = 3, 10_000, 120_000_000
 _DEBUGGING = ("CUDA_LAUNCH_BLOCKING", "TORCH_SHOW_CPP_STACKTRACES", "TORCH_USE_CUDA_DSA")
 
 
@@ -45,37 +45,32 @@ def modes() -> Iterator[Finding]:
         yield Finding("debug_mode", None, {"what": what})
 
 
-def fault_ns() -> float:
-    """Measure what the first touch of a page costs, ns: the least of some tries."""
-    best = float("inf")
-    size = _PAGES * mmap.PAGESIZE
-    for _ in range(3):
-        with mmap.mmap(-1, size) as fresh:
-            times = []
-            for _ in range(2):
-                begin = _clock()
-                for place in range(0, size, mmap.PAGESIZE):
-                    fresh[place] = 1
-                times.append(_clock() - begin)
-        best = min(best, (times[0] - times[1]) / _PAGES)
-    return max(best, 0.0)
+def kernel_share(subject: Subject) -> float:
+    """Give the part of a call's processor time that the kernel takes, where it hands out new memory in each call."""
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    begin, calls = _clock(), 0
+    while calls < _LEAST_CALLS or (_clock() - begin < _WATCHED_NS and calls < _MOST_CALLS):
+        subject.function()
+        calls += 1
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    kernel = after.ru_stime - before.ru_stime
+    total = kernel + after.ru_utime - before.ru_utime
+    fresh = after.ru_minflt - before.ru_minflt >= calls
+    return min(kernel / total, 1.0) if fresh and total > 0 else 0.0
 
 
-def fault_share(subject: Subject, cost_ns: float) -> float:
-    """Give the part of a call's time that first touches of new memory take."""
-    shares = []
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        took = subject.time()
-        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-        shares.append(min(faults * cost_ns / took, 1.0) if faults >= _LEAST_FAULTS else 0.0)
-    return sorted(shares)[1]
+def faults(all_returned: list[Returned]) -> Iterator[Finding]:
+    """Mistake 24: a variant fills new memory in each call, held against one that fills memory that it has."""
+    fresh = [each for each in all_returned if of.is_array(each.value) and not _reuses(each)]
+    fresh = [each for each in fresh if of.size_of(each.value) >= _LEAST_BYTES]
+    alone = len(all_returned) == 1
+    if not alone and not any(of.is_array(each.value) and _reuses(each) for each in all_returned):
+        return
+    for each in fresh:
+        share = kernel_share(each.subject)
+        if share >= (_ALONE_SHARE if alone else _FAULT_SHARE):
+            yield Finding("page_faults", each.subject.line, {"share": share}, each.subject.index)
 
 
-def faults(subjects: list[Subject]) -> Iterator[Finding]:
-    """Mistake 24: new memory is a large part of a variant's time, and of the others' not: the comparison is of that."""
-    cost = fault_ns()
-    shares = [fault_share(subject, cost) for subject in subjects]
-    for subject, share in zip(subjects, shares, strict=True):
-        if share >= _FAULT_SHARE and (len(shares) == 1 or min(shares) <= _REUSED_SHARE):
-            yield Finding("page_faults", subject.line, {"share": share}, subject.index)
+def _reuses(returned: Returned) -> bool:
+    return any(shares_memory(returned.value, array) for array in returned.subject.arrays().values())

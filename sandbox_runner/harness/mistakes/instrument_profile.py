@@ -1,26 +1,29 @@
-"""A pass over one call with Python's own profiler: how much of the time goes to making values, or to printing.
+"""Passes over one call with a clock around what draws random values, and with Python's own profiler around printing.
 
-Law: shares are of the profiled call itself. A call of very many small steps is distorted by the profiler, so only the
-time inside functions written in C is counted, never the loop around them.
+Law: what is wrapped for one call is put back after it. The profiler distorts a call of very many small steps, so of its
+figures only the time inside functions written in C is used.
 """
 
 import cProfile
 import re
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from .findings import Finding
 from .subject import Subject
 
+_clock = time.perf_counter_ns
+_modules = sys.modules
 _LEAST_SHARE = 0.15
-_RANDOM = re.compile(r"numpy\.random|method '\w+' of '_random\.Random'")
-_MADE = re.compile(
-    r"method 'astype' of 'numpy\.ndarray'|numpy\.(array|asarray|ascontiguousarray)\b|from_numpy|'tolist'"
-)
 _PRINTED = re.compile(r"built-in method builtins\.print|method 'write' of|'flush' of")
+_DRAWN = re.compile(r"method '\w+' of '_random\.Random'")
 
 
 def profile(subject: Subject) -> Iterator[Finding]:
-    """Mistakes 35 and 36: random values are drawn, or text is written, in what is timed."""
+    """Mistakes 35 and 36: Python's random values are drawn, or text is written, in what is timed."""
     profiler = cProfile.Profile()
     profiler.enable()
     try:
@@ -29,7 +32,64 @@ def profile(subject: Subject) -> Iterator[Finding]:
         profiler.disable()
     entries = profiler.getstats()
     total = sum(entry.inlinetime for entry in entries) or 1.0
-    for code, pattern in (("creation_timed", _RANDOM), ("print_timed", _PRINTED)):
+    for code, pattern in (("creation_timed", _DRAWN), ("print_timed", _PRINTED)):
         spent = sum(e.inlinetime for e in entries if isinstance(e.code, str) and pattern.search(e.code))
         if spent / total >= _LEAST_SHARE:
             yield Finding(code, subject.line, {"share": min(spent / total, 1.0)}, subject.index)
+
+
+class _Drawing:
+    """A generator of numpy with a clock around each of its methods."""
+
+    def __init__(self, inner: Any, spent: list[int]) -> None:  # noqa: ANN401 - numpy's
+        self._inner, self._spent = inner, spent
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the generator has
+        value = getattr(self._inner, name)
+        return _clocked(value, self._spent) if callable(value) else value
+
+
+def _clocked(function: Callable[..., Any], spent: list[int]) -> Callable[..., Any]:
+    def clocked(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the function's own
+        begin = _clock()
+        try:
+            value = function(*args, **kwargs)
+        finally:
+            spent[0] += _clock() - begin
+        return _Drawing(value, spent) if type(value).__name__ in {"Generator", "RandomState"} else value
+
+    return clocked
+
+
+@contextmanager
+def _wrapped(subject: Subject, numpy: Any, spent: list[int]) -> Iterator[None]:  # noqa: ANN401 - numpy may be absent
+    generators = (numpy.random.Generator, numpy.random.RandomState)
+    names = {name: value for name, value in subject.reads().items() if isinstance(value, generators)}
+    functions = {
+        name: value
+        for name, value in vars(numpy.random).items()
+        if not name.startswith("_") and callable(value) and not isinstance(value, type)
+    }
+    try:
+        subject.names.update({name: _Drawing(value, spent) for name, value in names.items()})
+        for name, value in functions.items():
+            setattr(numpy.random, name, _clocked(value, spent))
+        yield
+    finally:
+        subject.names.update(names)
+        for name, value in functions.items():
+            setattr(numpy.random, name, value)
+
+
+def draws(subject: Subject) -> Iterator[Finding]:
+    """Mistake 35: numpy draws random values in what is timed."""
+    numpy: Any = _modules.get("numpy")
+    if numpy is None:
+        return
+    spent = [0]
+    with _wrapped(subject, numpy, spent):
+        begin = _clock()
+        subject.function()
+        share = min(spent[0] / max(_clock() - begin, 1), 1.0)
+    if share >= _LEAST_SHARE:
+        yield Finding("creation_timed", subject.line, {"share": share}, subject.index)

@@ -36,11 +36,12 @@ def views(returned: Returned) -> Iterator[Finding]:
     subject, value = returned.subject, returned.value
     if not returned.only_views or not of.is_array(value):
         return
-    if any(_shares(value, array) for array in subject.arrays().values() if array is not value):
+    if any(shares_memory(value, array) for array in subject.arrays().values() if array is not value):
         yield Finding("view_only", returned.line or subject.line, {}, subject.index)
 
 
-def _shares(one: Any, two: Any) -> bool:  # noqa: ANN401 - arrays of either kind
+def shares_memory(one: Any, two: Any) -> bool:  # noqa: ANN401 - arrays of either kind
+    """Whether two arrays of one kind lie in the same memory."""
     if of.is_tensor(one) != of.is_tensor(two):
         return False
     if of.is_tensor(one):

@@ -1,0 +1,87 @@
+"""Runs the snippets that are marked `gpu`, and their twins, on the GPU at hand, and prints what was found as JSON.
+
+Usage: python tests/gpu/mistakes.py [PYTHON]: PYTHON is an interpreter with torch, this one unless given. Ends with
+1 where a mistake was missed or a twin raised an alarm. No walls: the snippets are ours.
+"""
+
+import asyncio
+import json
+import random
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "sandbox_runner")]
+
+import mistake_data  # noqa: E402 - the path comes first
+
+from sandbox_runner.channel import Channel  # noqa: E402
+from sandbox_runner.measuring import measure  # noqa: E402
+from sandbox_runner.protocol import Budget, Device, Job, JobKind, Limits  # noqa: E402
+
+BOOT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from harness.timing import serve
+from harness.wire import Line
+del sys.path[0]
+serve(Line(int(sys.argv[2])), sys.stdin.read(), "code.py")
+"""
+LIMITS = Limits(import_s=120, run_s=120, check_s=120, warmup_s=120, measure_s=120, compile_s=300)
+
+
+async def found_in(python: str, source: str) -> dict[str, object]:
+    """Measure a source in a process of its own: its ending, fault, ratios, and the mistakes with their figures."""
+    ours, theirs = socket.socketpair()
+    process = await asyncio.create_subprocess_exec(
+        *(python, "-c", BOOT, str(ROOT / "sandbox_runner"), str(theirs.fileno())),
+        pass_fds=[theirs.fileno()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    theirs.close()
+    channel = Channel(ours)
+    talking = asyncio.create_task(process.communicate(source.encode()))
+    job = Job("gpu", JobKind.TIME, source, "nobody", device=Device.CUDA, budget=Budget.DEFAULT, limits=LIMITS)
+    began = time.perf_counter()
+    try:
+        seen = await measure(channel, job, lambda _: None, rng=random.Random())  # noqa: S311 - seeded by the system
+    finally:
+        channel.close()
+        _, err = await talking
+    return {
+        "ending": None if seen.ending is None else seen.ending.value,
+        "fault": seen.fault.last_line if seen.fault else "",
+        "ratios": [[ratio.name, ratio.point, list(ratio.ci99)] for ratio in seen.ratios],
+        "mistakes": [{"code": f.code, "line": f.line, **f.values} for f in seen.flags if "mistake" in f.values],
+        "seconds": round(time.perf_counter() - began, 1),
+        "stderr": err.decode(errors="replace")[-300:] if seen.ending is None else "",
+    }
+
+
+async def main(python: str) -> int:
+    """Run them all, one after the other."""
+    results: dict[str, dict[str, object]] = {}
+    failed = []
+    for which in ("mistake", "twin"):
+        for snippet in mistake_data.snippets(which):
+            if snippet.device != "gpu":
+                continue
+            seen = await found_in(python, snippet.source)
+            mistakes = seen["mistakes"]
+            assert isinstance(mistakes, list)
+            codes = {each["code"] for each in mistakes}
+            right = snippet.code in codes if which == "mistake" else snippet.code not in codes
+            results[f"{snippet.name}/{which}"] = {"right": right, **seen}
+            failed += [] if right else [f"{snippet.name}/{which}"]
+            sys.stderr.write(f"{snippet.name}/{which}: {'right' if right else 'WRONG'} {sorted(codes)}\n")
+    print(json.dumps({"count": len(results), "wrong": failed, "results": results}, indent=1))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else sys.executable)))

@@ -1,0 +1,19 @@
+# device: cpu
+# code: compile_timed
+import time
+
+import torch
+
+
+def double(x):
+    return torch.sin(x) * 2
+
+
+x = torch.randn(1_000_000)
+fast = torch.compile(double, backend="eager")
+for _ in range(3):
+    fast(x)
+start = time.perf_counter()
+y = fast(x)
+took = time.perf_counter() - start
+print(took)

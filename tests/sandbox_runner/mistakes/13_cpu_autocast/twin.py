@@ -1,0 +1,16 @@
+# device: cpu
+# code: cpu_autocast
+# %% setup
+import torch
+from torch import nn
+
+layer = nn.Sequential(*[nn.Linear(8, 8) for _ in range(6)]).requires_grad_(False)
+x = torch.randn(4, 8)
+
+# %% float32
+out = layer(x)
+out
+
+# %% again
+out = layer(x)
+out

@@ -1,0 +1,8 @@
+# device: cpu
+# code: oversubscribed
+import torch
+
+torch.set_num_threads(1)
+x = torch.randn(200, 200)
+
+x @ x

@@ -1,0 +1,14 @@
+# device: gpu
+# code: cudagraph_skipped
+import torch
+
+
+def chain(x, y):
+    return x * 2 + y.to("cuda").sum()
+
+
+x = torch.rand(1000, device="cuda")
+y = torch.rand(10)
+fast = torch.compile(chain, mode="reduce-overhead")
+
+fast(x, y).clone()

@@ -1,0 +1,19 @@
+# device: gpu
+# code: autotune_long
+# %% setup
+import torch
+
+a = torch.randn(512, 512, device="cuda")
+
+
+def product(x):
+    return torch.relu(x @ x)
+
+
+fast = torch.compile(product, mode="max-autotune-no-cudagraphs")
+
+# %% eager
+product(a)
+
+# %% compiled
+fast(a)

@@ -1,0 +1,5 @@
+# device: cpu
+# code: generator
+values = list(range(1000))
+
+(v * v for v in values)

@@ -1,0 +1,14 @@
+# device: cpu
+# code: print_timed
+# %% setup
+def total(values):
+    found = 0
+    for v in values:
+        found += v
+    return found
+
+
+values = list(range(200))
+
+# %% sums
+total(values)

@@ -1,0 +1,13 @@
+# device: cpu
+# code: debug_mode
+# %% setup
+import torch
+
+w = torch.ones(100, requires_grad=True)
+
+# %% step
+w.grad = None
+with torch.autograd.detect_anomaly(check_nan=False):
+    loss = (w * w).sum()
+    loss.backward()
+loss.detach()

@@ -1,0 +1,118 @@
+"""No false alarm: ordinary snippets and the lessons' own examples, looked at by every rule and every pass.
+
+Nothing is timed here: the real harness, in a process of its own, is asked for its findings only. What an example has
+on purpose, because its lesson is about it, is listed, and must be found.
+"""
+
+import asyncio
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from sandbox_runner.asking import Done, Harness, Made, Parsed, Pinned, SetUp
+from sandbox_runner.channel import Channel
+from sandbox_runner.mistakes import Mistakes, arranged
+from sandbox_runner.protocol import Limits, Phase
+
+if TYPE_CHECKING:
+    from mistake_data import Snippet
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(300)]
+ROOT = Path(__file__).resolve().parents[2]
+BOOT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from harness.timing import serve
+from harness.wire import Line
+del sys.path[0]
+serve(Line(int(sys.argv[2])), sys.stdin.read(), "code.py")
+"""
+ON_PURPOSE = {
+    "list-or-array": {"loop_over_array"},
+    "three-ways": {"loop_over_array"},
+    "false-friends": {"np_vectorize"},
+}
+"""What a lesson's example shows on purpose, by the example's id."""
+
+_spec = importlib.util.spec_from_file_location("mistake_data", Path(__file__).with_name("mistake_data.py"))
+assert _spec is not None
+assert _spec.loader is not None
+mistake_data = importlib.util.module_from_spec(_spec)
+sys.modules["mistake_data"] = mistake_data
+_spec.loader.exec_module(mistake_data)
+
+
+async def inspected(python: Path, source: str) -> list[tuple[str, Any]]:
+    """Look at a source in a process of its own, and give the code and the variant of each mistake."""
+    ours, theirs = socket.socketpair()
+    process = await asyncio.create_subprocess_exec(
+        *(str(python), "-c", BOOT, str(ROOT / "sandbox_runner"), str(theirs.fileno())),
+        pass_fds=[theirs.fileno()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    theirs.close()
+    channel = Channel(ours)
+    harness = Harness(channel, Limits(import_s=100, run_s=100, check_s=100), lambda _: None)
+    writing = asyncio.create_task(process.communicate(source.encode()))
+    try:
+        with harness.phase(Phase.IMPORT):
+            await harness.ask(Pinned, "pin", threads=1, cores=[max(os.sched_getaffinity(0))])
+            parsed, _, _ = await harness.ask(Parsed, "parse")
+            mistakes = Mistakes(harness, parsed.variants, source.count("\n") + 1)
+            await mistakes.look()
+            await harness.ask(Done, "imports")
+        with harness.phase(Phase.RUN):
+            setup, _, _ = await harness.ask(SetUp, "setup")
+            if setup.makes:
+                await harness.ask(Made, "fresh", seed=1, n=setup.n)
+        await mistakes.instrument(setup.n)
+    finally:
+        channel.close()
+        await writing
+    return [(flag.code, flag.values.get("name", "")) for flag in arranged(mistakes.flags())]
+
+
+def innocent_groups() -> list[list["Snippet"]]:
+    """Divide the ordinary snippets into sources of at most eight variants."""
+    return list(mistake_data.batches(list(mistake_data.innocents()), 8))
+
+
+def examples() -> Iterator[Any]:
+    """Give the lessons' examples that are timed and need no GPU."""
+    for path in sorted((ROOT / "content" / "lessons").glob("*/lesson.yaml")):
+        for example in yaml.safe_load(path.read_text(encoding="utf-8")).get("examples", ()):
+            source = (path.parent / example["file"]).read_text(encoding="utf-8")
+            compiles = "torch.compile" in source  # a compiler in a test's budget is another test's matter
+            if example["kind"] == "time" and example.get("device", "cpu") != "cuda" and not compiles:
+                yield pytest.param(example["id"], source, id=example["id"])
+
+
+def test_there_are_enough_ordinary_snippets() -> None:
+    assert sum(len(group) for group in innocent_groups()) >= 30
+
+
+@pytest.mark.parametrize("group", innocent_groups(), ids=lambda group: group[0].name)
+async def test_an_ordinary_snippet_raises_no_alarm(learners_python: Path, group: list["Snippet"]) -> None:
+    found = await inspected(learners_python, mistake_data.joined(group))
+    between = {"grad_differs", "work_differs", "numpy64_torch32"}  # of one snippet beside another: joined, no meaning
+    assert not [each for each in found if each[0] not in between]
+
+
+@pytest.mark.parametrize(("name", "source"), list(examples()))
+async def test_a_lesson_s_example_raises_only_the_alarms_it_is_about(
+    learners_python: Path, name: str, source: str
+) -> None:
+    if "raise SystemExit" in source or 'device="cuda"' in source or '"cuda")' in source:
+        pytest.skip("needs a GPU")
+    found = await inspected(learners_python, source)
+    found = [each for each in found if each[0] != "in_cache"]  # true or not by the caches of the machine at hand
+    assert {code for code, _ in found} == ON_PURPOSE.get(name, set()), found
