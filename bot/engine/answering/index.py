@@ -13,7 +13,7 @@ from bot.engine.answering.terms import Reader, Terms
 from content import schema
 from content.schema import Course, Lesson, Section
 
-_WEIGHTS = {"topic": 3.0, "title": 3.0, "question": 2.0, "text": 1.0, "card": 0.5, "lesson": 0.5}
+_WEIGHTS = {"topic": 4.0, "title": 3.0, "question": 2.0, "text": 1.0, "card": 0.5, "lesson": 0.5}
 """How often a word of each field counts."""
 _ASKED = ("topic", "title", "question")
 """The fields that read like a question; letters are compared with these."""
@@ -48,7 +48,10 @@ class Index:
     def __init__(self, course: Course, reader: Reader) -> None:
         self._places = [(lesson, section) for lesson in course.lessons for section in lesson.sections]
         reader.learn(text for place in self._places for _, text in fields(*place))
-        read = [[(field, reader.of_course(text)) for field, text in fields(*place)] for place in self._places]
+        read = [
+            [(field, (reader.of_asked if field in _ASKED else reader.of_course)(text)) for field, text in fields(*place)]
+            for place in self._places
+        ]
         counted = [_counted(each) for each in read]
         self._topics = sorted({section.topic for _, section in self._places})
         self._topic_of = [self._topics.index(section.topic) for _, section in self._places]

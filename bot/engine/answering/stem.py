@@ -1,7 +1,7 @@
 """Light stems of Arabic words: what is written onto a word is taken off, the word itself is not analysed.
 
-Law: a stem keeps at least three letters, and Latin words and numbers are their own stem. Single letters come off long
-words only, because most of them are part of a shorter one.
+Law: a stem keeps at least three letters, and Latin words and numbers are their own stem. What may stand before a
+word comes off by likelihood: `bare` names every reading, and the caller knows which of them is a word.
 """
 
 from functools import lru_cache
@@ -23,12 +23,10 @@ def bare(word: str) -> tuple[str, ...]:
     found = [word]
     if not word.isascii():
         found += [word[len(joint) :] for joint in _JOINED if word.startswith(joint) and len(word) - len(joint) > 1][:1]
-        if len(word) >= _LONG and word[0] in _LETTERS:
+        if len(word) > _SHORTEST and word[0] in _LETTERS:
             rest = word[1:]
             found.append(rest)
             found += [rest[2:]] if rest.startswith("ال") and len(rest) > _LONG else []
-        elif word[0] in _LETTERS[:2] and len(word) > _SHORTEST:
-            found.append(word[1:])
     return tuple(dict.fromkeys(found))
 
 

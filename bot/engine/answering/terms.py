@@ -19,10 +19,14 @@ from content.schema import Course
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a text is about: `tokens` in order, `named` those that an alias gave, `unknown` words of no lesson."""
+    """What a text is about: `tokens` in order, `unknown` words of no lesson.
+
+    `named` are the tokens that an alias gave, `own` those of them that no other subject has.
+    """
 
     tokens: tuple[str, ...]
     named: frozenset[str]
+    own: frozenset[str]
     unknown: tuple[str, ...]
 
 
@@ -33,6 +37,10 @@ class Reader:
         self._aliases = Aliases(course.aliases)
         self._latin = Latin(course.speech.latin)
         self._stop = frozenset(word for line in course.speech.stop_words for word in fold(line).split())
+        self._everyday = frozenset(token for line in course.speech.everyday for token in line.split())
+        self._together = [
+            (frozenset(parts.split()), token) for token, listed in course.speech.together.items() for parts in listed
+        ]
         self._vocabulary: frozenset[str] = frozenset()
         self._typos = Typos({})
         self._known: frozenset[str] = frozenset()
@@ -51,6 +59,11 @@ class Reader:
         """Give the terms of a passage of the lessons, whole."""
         return [term for line in text.splitlines() for term, _ in self._terms(words(line)) if term]
 
+    def of_asked(self, text: str) -> list[str]:
+        """Give the terms of a short text of the lessons that reads like a question."""
+        terms = self.of_course(text)
+        return [*terms, *self._meant(terms)]
+
     def read(self, text: str) -> Terms:
         """Give the terms of a question."""
         found = words(text)
@@ -59,17 +72,24 @@ class Reader:
         tokens: list[str] = []
         named: list[str] = []
         unknown: list[str] = []
-        for term, by_alias in self._terms(found):
-            token, by_name = (term, by_alias) if by_alias or term in self._vocabulary else self._repaired(term)
+        for term, by_alias in self._terms(found, stems=False):
+            token, by_name = (term, True) if by_alias else self._of_word(term)
             if token:
                 tokens.append(token)
                 named += [token] if by_name else []
             else:
                 unknown.append(term)
-        return Terms(tuple(tokens), frozenset(named), tuple(unknown))
+        more = self._meant(tokens)
+        names = frozenset({*named, *more})
+        return Terms((*tokens, *more), names, names - self._everyday, tuple(unknown))
 
-    def _terms(self, found: list[str]) -> Iterator[tuple[str, bool]]:
-        """Give each term, and whether an alias gave it; stop words are left out."""
+    def _meant(self, tokens: Iterable[str]) -> tuple[str, ...]:
+        """Give the tokens that stand in no word of a question, but in several of them together."""
+        present = set(tokens)
+        return tuple(token for parts, token in self._together if parts <= present and token not in present)
+
+    def _terms(self, found: list[str], *, stems: bool = True) -> Iterator[tuple[str, bool]]:
+        """Give each term, and whether an alias gave it; stop words are left out. Other words as they are, or stems."""
         index = 0
         while index < len(found):
             alias = self._aliases.at(found, index)
@@ -80,11 +100,16 @@ class Reader:
             word = found[index]
             index += 1
             if self._stop.isdisjoint(bare(word)) and len(word) > 1:
-                yield stem(word), False
+                yield stem(word) if stems else word, False
 
-    def _repaired(self, term: str) -> tuple[str, bool]:
-        near = self._typos.repaired(term)
-        if near is None:
-            return "", False
-        token = self._aliases.of_word(near)
-        return (token, True) if token else (near, False)
+    def _of_word(self, word: str) -> tuple[str, bool]:
+        """Give the term of a word that is no alias as it stands, and whether it is one when repaired."""
+        term = stem(word)
+        if term in self._vocabulary:
+            return term, False
+        for reading in (*bare(word), term):
+            near = self._typos.repaired(reading)
+            if near is not None:
+                token = self._aliases.of_word(near)
+                return (token, True) if token else (near, False)
+        return "", False
