@@ -1,7 +1,8 @@
 """Runs the snippets that are marked `gpu`, and their twins, on the GPU at hand, and prints what was found as JSON.
 
-Usage: python tests/gpu/mistakes.py [PYTHON]: PYTHON is an interpreter with torch, this one unless given. Ends with
-1 where a mistake was missed or a twin raised an alarm. No walls: the snippets are ours.
+Usage: python tests/gpu/mistakes.py [PYTHON [NAME ...]]: PYTHON is an interpreter with torch, this one unless given;
+NAMEs are folders of snippets, all that are marked unless given. Ends with 1 where a mistake was missed or a twin raised
+an alarm. No walls: the snippets are ours.
 """
 
 import asyncio
@@ -63,13 +64,13 @@ async def found_in(python: str, source: str) -> dict[str, object]:
     }
 
 
-async def main(python: str) -> int:
-    """Run them all, one after the other."""
+async def main(python: str, names: list[str]) -> int:
+    """Run them, one after the other."""
     results: dict[str, dict[str, object]] = {}
     failed = []
     for which in ("mistake", "twin"):
         for snippet in mistake_data.snippets(which):
-            if snippet.device != "gpu":
+            if snippet.device != "gpu" or (names and snippet.name not in names):
                 continue
             seen = await found_in(python, snippet.source)
             mistakes = seen["mistakes"]
@@ -84,4 +85,4 @@ async def main(python: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else sys.executable)))
+    sys.exit(asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else sys.executable, sys.argv[2:])))

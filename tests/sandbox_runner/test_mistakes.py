@@ -5,6 +5,7 @@ here depends on an absolute time.
 """
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ _spec.loader.exec_module(mistake_data)
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(300)]
 ROOMY = Limits(memory_bytes=2 << 30, run_s=60, check_s=60, warmup_s=60, measure_s=60, compile_s=60)
+GPU_PROGRAM = Path(__file__).resolve().parents[1] / "gpu" / "mistakes.py"
 MISTAKES, TWINS = list(mistake_data.snippets("mistake")), list(mistake_data.snippets("twin"))
 COMPARED = {"cpu_autocast", "numpy64_torch32", "grad_differs", "train_mode_differs", "work_differs", "results_differ"}
 """Mistakes of one variant beside the first: between joined snippets they mean nothing."""
@@ -87,3 +89,16 @@ async def test_no_twin_that_stands_alone_raises_an_alarm(walls: "Walls", snippet
     result = await timed(walls, snippet.source)
     assert result.ending is Ending.OK, result.fault
     assert not mistakes_of(result)
+
+
+def on_gpu() -> "list[Snippet]":
+    """Choose the snippets that need a GPU."""
+    return [snippet for snippet in (*MISTAKES, *TWINS) if snippet.device == "gpu"]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("snippet", on_gpu(), ids=lambda snippet: snippet.name)
+def test_a_snippet_that_needs_a_gpu_is_right_there(learners_python: Path, snippet: "Snippet") -> None:
+    program = [sys.executable, str(GPU_PROGRAM), str(learners_python), snippet.name]
+    seen = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert seen.returncode == 0, seen.stdout

@@ -15,7 +15,7 @@ from .watch import Op, Seen, Watched
 _modules = sys.modules
 _MATMULS = frozenset(
     {
-        *("mm", "addmm", "bmm", "baddbmm", "convolution", "linear", "matmul", "mv", "dot", "mkldnn_linear"),
+        *("mm", "addmm", "bmm", "baddbmm", "convolution", "conv2d", "linear", "matmul", "mv", "dot", "mkldnn_linear"),
         *("_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_convolution"),
         *("_scaled_dot_product_flash_attention_for_cpu", "cudnn_convolution", "mkldnn_convolution"),
     }
@@ -28,7 +28,8 @@ _CREATIONS = frozenset(
 )
 _HALVES = {"float16", "bfloat16"}
 _FLOATS = {"float16", "bfloat16", "float32", "float64"}
-_COPIES = frozenset({"_to_copy", "copy_"})
+_COPIES = frozenset({"_to_copy", "to", "copy_"})
+"""In inference mode an operation is seen whole (`to`, `linear`), elsewhere by its parts (`_to_copy`, `addmm`)."""
 LEAST_SHARE = 0.15
 _CAST_SHARE = 0.3
 _LEAST_SIZE = 256
@@ -80,7 +81,7 @@ def outside_autocast(subject: Subject, watched: Watched, *, enters: bool) -> Ite
 
 def casts(subject: Subject, watched: Watched, *, enters: bool) -> Iterator[Finding]:
     """Mistakes 11 and 12: under autocast, casts take a large part of the time, or one weight is cast repeatedly."""
-    found = [op for op in watched.ops if op.name == "_to_copy" and _is_cast(op)]
+    found = [op for op in watched.ops if op.name in {"_to_copy", "to"} and _is_cast(op)]
     share = watched.share_of(found)
     weights = {each.untyped_storage().data_ptr() for module in subject.modules() for each in module.parameters()}
     again = Counter((op.ins[0].place, op.outs[0].dtype) for op in found if op.ins[0].place in weights)
@@ -116,7 +117,11 @@ def converts_layout(subject: Subject, watched: Watched) -> Iterator[Finding]:
 
 
 def _relays(op: Op) -> bool:
-    if op.name not in {"clone", "_to_copy"} or not op.layout or not op.ins or not op.outs:
+    if (
+        op.name not in {"clone", "_to_copy", "to", "contiguous"}
+        or (op.name != "contiguous" and not op.layout)
+        or not (op.ins and op.outs)
+    ):
         return False
     return op.ins[0].contiguous != op.outs[0].contiguous and op.ins[0].count >= _LEAST_SIZE
 
