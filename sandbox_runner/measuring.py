@@ -18,8 +18,8 @@ from sandbox_runner.checking import Checking
 from sandbox_runner.mistakes import Mistakes, arranged
 from sandbox_runner.pinning import Place, apart, place_on
 from sandbox_runner.protocol import Checked, Device, Ending, Fault, Flag, Job, Phase, Progress, Ratio, Reached, Variant
-from sandbox_runner.rounds import BUDGET_S, Rounds
-from sandbox_runner.warming import WARM_CALLS, WARM_NS, Warming
+from sandbox_runner.rounds import BUDGET_S, LEAST_BLOCK_CUDA_NS, Rounds
+from sandbox_runner.warming import WARM_CALLS, WARM_NS, WARM_NS_CUDA, Warming
 
 __all__ = ["WARM_CALLS", "WARM_NS", "Measured", "measure"]
 
@@ -28,6 +28,7 @@ _TINY_NS = 100.0
 _MOST_SIZE = 1 << 40
 _OWN_DIFFERS = 1.25
 _ODD_COMPILES = 2.5
+_MORE_CORES = 1.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +61,18 @@ async def measure(  # noqa: PLR0913 - each is a thing of its own
     rng: random.Random,
     clock: Callable[[], int] = time.perf_counter_ns,
     ceilings: Mapping[str, float] | None = None,
+    cpu_s: Callable[[], float | None] = lambda: None,
 ) -> Measured:
     """Measure the source that the harness behind `channel` serves; it must be `job`'s.
 
     The learner's faults, limits reached and tampering are endings in what is returned, never exceptions.
     `rng` chooses seeds and orders, and must not be guessable from inside; `clock` gives ns; `ceilings` are what this
-    machine can do (`reaching.py`). While it measures, the
-    calling thread keeps to a core of its own where there are two.
+    machine can do (`reaching.py`); `cpu_s` gives the CPU seconds that everything inside has used so far.
+    While it measures, the calling thread keeps to a core of its own where there are two.
     """
     place = place_on(os.sched_getaffinity(0))
     timing = _Timing(Harness(channel, job.limits, progress, clock), job, rng, clock, place, ceilings or {})
+    timing.cpu_s = cpu_s
     try:
         with apart(place):
             await timing.run()
@@ -91,6 +94,8 @@ class _Timing:
     place: Place
     ceilings: Mapping[str, float]
     named: tuple[Named, ...] = ()
+    cpu_s: Callable[[], float | None] = lambda: None
+    more_cores: bool = False
     own: bool = False
     own_ns: tuple[int, ...] = ()
     checking: Checking | None = None
@@ -148,7 +153,8 @@ class _Timing:
             if len(self.named) > 1 and checking.comparable:
                 self.checked = "fresh_inputs"
         with self.harness.phase(Phase.WARMUP):
-            warming = Warming(seats, checking.first_ns, compiles=self._compiles())
+            warm_ns = WARM_NS_CUDA if checking.cuda else WARM_NS
+            warming = Warming(seats, checking.first_ns, compiles=self._compiles(), warm_ns=warm_ns)
             per_call = await warming.run()
             self.flags += warming.flags
         challenges = None
@@ -159,11 +165,25 @@ class _Timing:
         with self.harness.phase(Phase.MEASURE):
             self.rounds = Rounds(seats, self.clock, self.rng, BUDGET_S[self.job.budget], per_call, challenges)
             self.rounds.ceilings = self.ceilings
+            if checking.cuda:
+                self.rounds.least_block_ns = LEAST_BLOCK_CUDA_NS
+            before, begin = self.cpu_s(), self.clock()
             await self.rounds.run()
+            self._look_at_cores(before, self.cpu_s(), (self.clock() - begin) / 1e9)
         if setup.makes and any(checking.compiled):
             await self._odd_size_last(checking, n)
         if self.mistakes:
             await self.mistakes.instrument(n)
+
+    def _look_at_cores(self, before: float | None, after: float | None, wall_s: float) -> None:
+        """Name a job that computed on more cores than it was given: its time is shorter by what others paid."""
+        if before is None or after is None or wall_s <= 0:
+            return
+        cores = (after - before) / wall_s
+        if cores > self.place.threads * _MORE_CORES:
+            self.more_cores = True
+            values: dict[str, str | int | float] = {"cores": round(cores, 1), "threads": self.place.threads}
+            self.flags.append(Flag("more_cores", values))
 
     async def _odd_size_last(self, checking: Checking, n: int) -> None:
         """Compare what was compiled on an odd size, where compiling it anew fits into the limit by far."""
@@ -192,7 +212,7 @@ class _Timing:
         if (forgery := forged(rounds, self.named)) is not None or self.checking is None:
             flags = (*flags, forgery) if forgery else flags
             return Measured(Ending.SUSPICIOUS_TIMING, checked=self.checked, flags=flags, phases_ms=phases)
-        confirmed = rounds.outer.confirms() and not self.checking.free
+        confirmed = rounds.outer.confirms() and not self.checking.free and not self.more_cores
         flags = (*flags, *remarks(rounds, self.named, self.checking, confirmed=confirmed))
         return Measured(
             ending,

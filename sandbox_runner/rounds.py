@@ -20,7 +20,7 @@ from sandbox_runner.protocol import Budget, Claim, Flag, Phase, Progress, Ratio,
 from sandbox_runner.reaching import Reach, reach
 
 BUDGET_S = {Budget.QUICK: 0.3, Budget.DEFAULT: 1.0, Budget.THOROUGH: 5.0}
-LEAST_BLOCK_NS, MOST_BLOCK_NS = 1_000_000, 5_000_000
+LEAST_BLOCK_NS, LEAST_BLOCK_CUDA_NS, MOST_BLOCK_NS = 1_000_000, 2_000_000, 5_000_000
 STRETCH_S = 10.0
 MOST_ROUNDS, ENOUGH_ROUNDS, CHECK_EVERY = 300, 20, 8
 ENOUGH_WIDTH = 0.01
@@ -71,6 +71,7 @@ class Rounds:
     memoised: tuple[int, float, float] | None = None
     counted: dict[int, Counted] = field(default_factory=dict)
     ceilings: Mapping[str, float] = field(default_factory=dict)
+    least_block_ns: int = LEAST_BLOCK_NS
     held: bool = False
     _told: int = 0
     _timed: int = 0
@@ -136,7 +137,7 @@ class Rounds:
             await harness.ask(Done, "calm")
         for i in range(_EMPTY_AT_START):
             await self._empty(i % len(self.seats))
-        target = self.outer.block_target_ns(LEAST_BLOCK_NS, MOST_BLOCK_NS)
+        target = self.outer.block_target_ns(self.least_block_ns, MOST_BLOCK_NS)
         self.sizes = [max(1, math.ceil(target / max(each, 1.0))) for each in self.per_call]
         for variant in range(len(self.per_call)):
             await self._calibrate_one(variant, target)

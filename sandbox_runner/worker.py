@@ -274,7 +274,7 @@ class _Run:
             self.measured = await measure_exercise(three, self.job, self._heard, rng=rng, ceilings=self.ceilings)
         else:
             self.measured = await measuring.measure(
-                self._channel, self.job, self._heard, rng=rng, ceilings=self.ceilings
+                self._channel, self.job, self._heard, rng=rng, ceilings=self.ceilings, cpu_s=self.confined.cpu_s
             )
         self._leave()
         if self.measured.ending is None:

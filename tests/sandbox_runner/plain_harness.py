@@ -6,6 +6,7 @@ import random
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -79,6 +80,7 @@ async def timed(  # noqa: PLR0913 - what a job may differ in
     seed: int = 1,
     cuda: bool = False,
     ceilings: dict[str, float] | None = None,
+    cpu_s: Callable[[], float | None] = lambda: None,
 ) -> Seen:
     """Serve `source` and measure it."""
     child = await serve(source)
@@ -87,7 +89,7 @@ async def timed(  # noqa: PLR0913 - what a job may differ in
     job = Job("j1", JobKind.TIME, source, "somebody", device, budget, limits)
     rng = random.Random(seed)  # noqa: S311 - a test repeats itself
     try:
-        measured = await measure(child.channel, job, progress.append, rng=rng, ceilings=ceilings)
+        measured = await measure(child.channel, job, progress.append, rng=rng, ceilings=ceilings, cpu_s=cpu_s)
     finally:
         written = await child.end()
     return Seen(measured, *written, progress)

@@ -157,6 +157,14 @@ async def test_no_expected_value_is_ever_in_the_childs_memory() -> None:
     assert seen.ending is Ending.WRONG_RESULT
 
 
+async def test_a_job_that_used_more_cores_than_it_was_given_is_named_and_not_confirmed() -> None:
+    used = iter((0.0, 1e6))
+    seen = (await timed("x = list(range(1000))\nsum(x)\n", cpu_s=lambda: next(used))).measured
+    assert seen.ending is Ending.OK
+    assert "more_cores" in _codes(seen.flags)
+    assert not seen.confirmed
+
+
 MATRIX = "import torch\nn = 90\ndef make(rng, n):\n    return {'x': torch.randn(n, n), 'w': torch.randn(n, n)}\n"
 
 
