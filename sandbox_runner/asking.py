@@ -4,6 +4,7 @@ Law: a fault that the harness tells of is the learner's and becomes `Stopped`; a
 `Tampered`. Every wait is bounded by the limit of the phase it belongs to.
 """
 
+import errno
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -261,6 +262,10 @@ def _ending(told: _Told, op: str) -> Ending:
         return Ending.SYNTAX_ERROR
     if told.status is not None:
         return Ending.EXIT_NONZERO if told.status else Ending.NO_RESULT
+    if told.errno == errno.EAGAIN and told.name in {"BlockingIOError", "OSError"}:
+        return Ending.PROC_LIMIT
+    if told.errno in {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}:
+        return Ending.FILE_LIMIT
     match told.name:
         case "MemoryError":
             return Ending.OOM_HOST

@@ -131,6 +131,8 @@ def judge_measured(facts: Facts, ending: Ending, reached: Reached | None) -> Ver
     if verdict is None and ending is Ending.TIMEOUT_RUN:
         timed_out = _timed_out(facts)
         verdict = Verdict(timed_out.ending, reached or timed_out.reached, timed_out.notes)
+    if verdict is None and reached is None:
+        reached = _full(facts, ending)
     verdict = verdict or Verdict(ending, reached)
     return Verdict(verdict.ending, verdict.reached, verdict.notes + _remarks(facts))
 
@@ -237,6 +239,19 @@ def _of_gpu(fault: Fault) -> Ending | None:
     if fault.name == "OutOfMemoryError" or _GPU_FULL.search(fault.last_line):
         return Ending.OOM_GPU
     return Ending.GPU_FAULT if _GPU_FAULT.search(fault.last_line) else None
+
+
+def _full(facts: Facts, ending: Ending) -> Reached | None:
+    """Which limit it was that an error of the learner's code named."""
+    match ending:
+        case Ending.PROC_LIMIT:
+            return Reached("processes", facts.limits.processes, "count")
+        case Ending.FILE_LIMIT:
+            return _file_reached(facts)
+        case Ending.OOM_HOST:
+            return Reached("memory_bytes", facts.limits.memory_bytes, "bytes")
+        case _:
+            return None
 
 
 def _file_reached(facts: Facts) -> Reached:

@@ -22,6 +22,7 @@ from sandbox_runner.sandbox.lines import CHANNEL, Lines
 from sandbox_runner.sandbox.policy import Policy, load_policy
 from sandbox_runner.sandbox.port import Staged
 from sandbox_runner.sandbox.probing import Setting
+from sandbox_runner.sandbox.reaping import Reaper
 
 BASE_UID = 64100
 PROGRAMS_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -58,6 +59,8 @@ class Host:
         self._settings = settings
         self._fonts = fonts
         self._count = 0
+        self._reaper = Reaper()
+        self._reaper.adopt()
         self.no_cgroup = "" if settings.cgroups else "switched off by the settings"
         self.cgroups: Cgroups | None = None
         if settings.cgroups:
@@ -175,12 +178,13 @@ class Host:
             raise
         finally:
             lines.close_inner()
-        jailed = Jailed(process, lines, group, job)
+        jailed = Jailed(process, lines, group, job, self._reaper)
         await jailed.begin(json.dumps(order).encode("ascii"))
         return jailed
 
     async def close(self) -> None:
         """Remove the folder that is kept on the host."""
+        self._reaper.reap()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -15,6 +15,7 @@ from sandbox_runner.errors import SetupError
 from sandbox_runner.sandbox.cgroup import Group
 from sandbox_runner.sandbox.lines import Lines
 from sandbox_runner.sandbox.port import Ended, Staged
+from sandbox_runner.sandbox.reaping import Reaper
 from sandbox_runner.sandbox.report import Report, read_report
 from sandbox_runner.sandbox.watchdog import Watchdog, programs, tree
 
@@ -35,11 +36,14 @@ class _Ears:
 class Jailed:
     """A job behind walls, from its launcher's start until nothing of it is left."""
 
-    def __init__(self, process: asyncio.subprocess.Process, lines: Lines, group: Group | None, job: Staged) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, lines: Lines, group: Group | None, job: Staged, reaper: Reaper
+    ) -> None:
         self._process = process
         self._lines = lines
         self._group = group
         self._job = job
+        self._reaper = reaper
         self._pid = 0
         self._init = -1
         self._ears = _Ears()
@@ -156,6 +160,7 @@ class Jailed:
         finally:
             self._release()
         removed = await asyncio.to_thread(self._group.remove) if self._group else True
+        self._reaper.reap()
         return self._told(removed=removed)
 
     def _release(self) -> None:

@@ -241,3 +241,19 @@ async def test_a_crash_in_a_timed_variant_is_a_crash(walls: "Walls") -> None:
 async def test_a_kind_that_is_not_offered_is_our_fault(walls: "Walls") -> None:
     result = await walls.run("print(1)", kind=JobKind.INSPECT)
     assert result.ending is Ending.INFRA_ERROR
+
+
+@pytest.mark.parametrize(
+    ("cell", "ending", "limit"),
+    [
+        ("open('/tmp/x', 'wb').write(bytes(64 << 20))", Ending.FILE_LIMIT, "disk_bytes"),
+        ("import os\nheld = [os.fork() or time.sleep(9) for _ in range(99)]", Ending.PROC_LIMIT, "processes"),
+    ],
+)
+async def test_a_full_disk_and_too_many_processes_are_named_in_a_timing_too(
+    walls: "Walls", cell: str, ending: Ending, limit: str
+) -> None:
+    source = f"import time\n# %% a\nx = 1\n# %% b\n{cell}\n"
+    result = await walls.run(source, kind=JobKind.TIME)
+    assert (result.ending, result.reached and result.reached.name) == (ending, limit), (result.fault, result.flags)
+    assert walls.survivors() == []
