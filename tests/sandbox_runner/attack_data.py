@@ -29,6 +29,26 @@ def named_attacks(name: str) -> list[dict[str, Any]]:
     return [by_id[one] for one in ids]
 
 
+def differences(way: str) -> dict[str, dict[str, Any]]:
+    """Give what is known to differ under `runsc` or for an `ordinary_user`: an attack's id to its endings, and why.
+
+    Without endings it is not run there at all.
+    """
+    found = tomllib.loads((ATTACKS / "differences.toml").read_text(encoding="utf-8"))
+    return {one["id"]: one for one in found.get(way, [])}
+
+
+def endings_of(attack: dict[str, Any], way: str) -> list[str]:
+    """Give the endings that are right for an attack under a way to confine; none: it is not run there."""
+    other = differences(way).get(attack["id"])
+    return list(attack["endings"] if other is None else other.get("endings", ()))
+
+
+def at_full(attack: dict[str, Any]) -> dict[str, Any]:
+    """Give the limits of an attack's own that lie over the full ones: those that only scale down do not."""
+    return {name: value for name, value in attack.get("limits", {}).items() if name == "cpu_s" or value > 10}
+
+
 def source_of(attack: dict[str, Any]) -> str:
     """Give the learner's source of an attack."""
     if "code_expression" in attack:

@@ -1,17 +1,23 @@
-"""Bubblewrap for the tests of the walls, with limits scaled down, and a look at what outlives a job."""
+"""The ways to confine for the tests of the walls, with limits scaled down, and a look at what outlives a job."""
 
 import asyncio
+import json
 import os
+import shutil
+import subprocess
+import sysconfig
+import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sandbox_runner.machine import read_machine
 from sandbox_runner.protocol import Job, JobKind, Limits, Progress, Result
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap, open_bubblewrap
-from sandbox_runner.sandbox.gvisor import Gvisor
+from sandbox_runner.sandbox.gvisor import Gvisor, open_gvisor
 from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.worker import SandboxWorker
 
@@ -84,3 +90,76 @@ def walls(learners_python: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     machine = read_machine(python=found.python, numpy=found.numpy, torch=found.torch)
     yield Walls(sandbox, SandboxWorker(sandbox, machine, walls=sandbox.walls, grace_s=1.0))
     asyncio.run(sandbox.close())
+
+
+@pytest.fixture(scope="session")
+def gvisor(walls: Walls, learners_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walls]:
+    """Give gVisor's walls, opened once; only where its `runsc` is installed and we are root."""
+    folder = tmp_path_factory.mktemp("runsc")
+    settings = SandboxSettings(str(learners_python), base_uid=800_000 + os.getpid() % 10_000 * 8, folder=str(folder))
+    sandbox = asyncio.run(open_gvisor(settings))
+    worker = SandboxWorker(sandbox, walls.worker.machine, walls=sandbox.walls, grace_s=1.0)
+    yield replace(walls, sandbox=sandbox, worker=worker)
+    asyncio.run(sandbox.close())
+
+
+@dataclass(frozen=True, slots=True)
+class OrdinaryUser:
+    """A runner that a user without privileges starts, as a program of its own."""
+
+    folder: Path
+    python: Path
+    uid: int
+
+    def run(self, attacks: list[dict[str, Any]], limits: Limits, *, probe: bool, seconds: float) -> list[Any]:
+        """Run attacks there; give the walls that its probe found, if asked, then each attack's result."""
+        order = {"probe": probe, "limits": asdict(limits), "attacks": attacks}
+        drop = ["setpriv", "--reuid", str(self.uid), "--regid", str(self.uid), "--clear-groups"]
+        program = [str(self.python), "-B", str(self.folder / "attack_data.py")]
+        done = subprocess.run(
+            [*(drop if os.geteuid() == 0 else []), *program, str(self.python), str(self.folder / "own")],
+            input=json.dumps(order).encode(),
+            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(self.folder), "HOME": str(self.folder / "own")},
+            cwd="/",
+            capture_output=True,
+            check=False,
+            timeout=seconds,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def left(self) -> list[str]:
+        """Name the processes of that user that are left."""
+        return [
+            folder.name
+            for folder in Path("/proc").glob("[0-9]*")
+            if (status := _status(folder)) and status.partition("\nUid:")[2].split()[0] == str(self.uid)
+        ]
+
+
+def _status(folder: Path) -> str:
+    try:
+        return (folder / "status").read_text()
+    except OSError:
+        return ""
+
+
+@pytest.fixture(scope="session")
+def ordinary_user(learners_python: Path, repository: Path) -> Iterator[OrdinaryUser]:
+    """Lay out what that user needs where it can be read: our package, the filter's library, and the program."""
+    if not all(folder.stat().st_mode & 0o001 for folder in learners_python.absolute().parents):
+        pytest.skip("an ordinary user cannot read the learners' interpreter where it stands")
+    here = Path(__file__).parent
+    folder = Path(tempfile.mkdtemp(prefix="tasree-ordinary-"))  # pytest shuts its own folders to other users
+    folder.chmod(0o755)
+    ours = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(repository / "sandbox_runner", folder / "sandbox_runner", ignore=ours)
+    shutil.copy(Path(sysconfig.get_path("purelib")) / "pyseccomp.py", folder)
+    shutil.copytree(here / "attacks", folder / "attacks")
+    shutil.copy(here / "attack_data.py", folder)
+    (folder / "own").mkdir()
+    uid = 780_000 + os.getpid() % 10_000
+    if os.geteuid() == 0:
+        os.chown(folder / "own", uid, uid)
+    yield OrdinaryUser(folder, learners_python, uid)
+    shutil.rmtree(folder)
