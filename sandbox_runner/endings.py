@@ -158,6 +158,8 @@ def _stopped(facts: Facts) -> Verdict | None:
 
 def _timed_out(facts: Facts) -> Verdict:
     limits = facts.limits
+    if facts.gpu_hung and facts.phase not in {Phase.START, Phase.IMPORT, Phase.COLLECT}:
+        return Verdict(Ending.GPU_HANG, Reached("run_s", limits.run_s, "s"))
     match facts.phase:
         case Phase.START | Phase.IMPORT | Phase.COLLECT:
             seconds = limits.import_s if facts.phase is Phase.IMPORT else limits.start_s
@@ -167,8 +169,6 @@ def _timed_out(facts: Facts) -> Verdict:
         case Phase.RUN | Phase.WARMUP | Phase.CHECK | Phase.MEASURE:
             name = f"{facts.phase.value}_s"
             reached = Reached(name, float(getattr(limits, name)), "s")
-            if facts.gpu_hung:
-                return Verdict(Ending.GPU_HANG, reached)
             if facts.used_s is not None and facts.used_s < WAITING_SHARE * facts.wall_s:
                 note = Note("used_no_cpu", {"cpu_s": round(facts.used_s, 1)})
                 return Verdict(Ending.TIMEOUT_WALL, reached, (note,))

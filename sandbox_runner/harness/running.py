@@ -23,6 +23,7 @@ from .pictures import save_figures
 from .wire import HungUpError, Line
 
 HEAVY = ("numpy", "torch", "matplotlib", "scipy", "pandas", "sklearn")
+_COMPILING = ("torch._dynamo", "torch._inductor.compile_fx")
 _FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 _LONGEST_VALUE = 4096
 _SAME_PLACE = 5
@@ -74,6 +75,8 @@ class _Script:
             self.over = True
             return {"empty": True}
         names = _heavy_imports(tree)
+        if "torch" in names and _compiles(tree):
+            names += list(_COMPILING)
         for name in names:
             with contextlib.suppress(Exception):  # the learner's own import statement will say it better
                 importlib.import_module(name)
@@ -152,9 +155,11 @@ class _Script:
 def _await_gpu() -> None:
     """Wait for what was started on the GPU: a fault of a kernel shows only then, and is part of the run."""
     torch = _modules.get("torch")
-    cuda = getattr(torch, "cuda", None)
-    if cuda is not None and cuda.is_initialized():
-        cuda.synchronize()
+    if torch is None or not os.path.exists("/dev/nvidiactl"):
+        return
+    used = getattr(getattr(torch, "_C", None), "_cuda_hasPrimaryContext", None)
+    if torch.cuda.is_initialized() or (used is not None and used(0)):  # some of torch initialises behind its own back
+        torch.cuda.synchronize()
 
 
 def _heavy_imports(tree: ast.Module) -> list[str]:
@@ -170,6 +175,11 @@ def _heavy_imports(tree: ast.Module) -> list[str]:
                 continue
         names.update(dict.fromkeys(name for name in found if name.partition(".")[0] in HEAVY))
     return list(names)
+
+
+def _compiles(tree: ast.Module) -> bool:
+    """Whether something named `compile` is used: what compiles takes seconds to import, which are no one's run."""
+    return any(isinstance(node, ast.Attribute) and node.attr == "compile" for node in ast.walk(tree))
 
 
 def _shown(value: object) -> str:

@@ -35,9 +35,18 @@ fi
 runner=${TASREE_RUNNER_PYTHON:-}
 [ -n "$runner" ] || { [ -x .venv/bin/python ] && runner=$PWD/.venv/bin/python || runner=python3; }
 
-# Version 2 of control groups: mounted where nothing is, and our processes out of the way of its controllers.
-if [ "$(id -u)" = 0 ] && ! mountpoint -q /sys/fs/cgroup; then
-    mount -t cgroup2 none /sys/fs/cgroup && echo "mounted cgroup2" >&2
+# Control groups where the host's init made none: version 2 if the kernel gives it a memory controller, else version 1.
+has_memory() {
+    grep -qw memory /sys/fs/cgroup/cgroup.controllers 2>/dev/null ||
+        awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { found = 1 } END { exit !found }' /proc/mounts
+}
+if [ "$(id -u)" = 0 ] && ! has_memory; then
+    { mount -t cgroup2 none /sys/fs/cgroup && has_memory && echo "mounted cgroup2 with $(cat /sys/fs/cgroup/cgroup.controllers)"; } >&2
+    has_memory || for controllers in memory pids cpu,cpuacct; do
+        mkdir -p "/run/tasree-groups/$controllers"
+        mount -t cgroup -o "$controllers" none "/run/tasree-groups/$controllers" && echo "mounted $controllers, version 1" >&2
+    done
+    has_memory || { echo "no control groups to be had:" && cat /proc/cgroups && grep cgroup /proc/mounts; } >&2
 fi
 top=/sys/fs/cgroup
 if [ -w $top/cgroup.subtree_control ] && ! echo "+memory +pids +cpu" 2>/dev/null >$top/cgroup.subtree_control; then

@@ -54,6 +54,7 @@ def _ended(status: int, **more: Any) -> Facts:  # noqa: ANN401 - Ended's own
         (replace(_raised("AcceleratorError", "CUDA error: invalid argument"), device=Device.CUDA), Ending.PY_ERROR),
         (_raised("RuntimeError", "CUDA error: an illegal memory access was encountered"), Ending.PY_ERROR),
         (replace(FACTS, cause=Cause.TIME, told=None, device=Device.CUDA, gpu_hung=True), Ending.GPU_HANG),
+        (replace(FACTS, cause=Cause.TIME, told=None, phase=Phase.COMPILE, gpu_hung=True), Ending.GPU_HANG),
         (replace(FACTS, cause=Cause.CANCELLED, told=None, device=Device.CUDA, gpu_hung=True), Ending.CANCELLED),
         (_ended(0), Ending.NO_RESULT),
         (_ended(137 << 8), Ending.EXIT_NONZERO),
