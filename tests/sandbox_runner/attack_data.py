@@ -44,8 +44,10 @@ def endings_of(attack: dict[str, Any], way: str) -> list[str]:
     return list(attack["endings"] if other is None else other.get("endings", ()))
 
 
-def at_full(attack: dict[str, Any]) -> dict[str, Any]:
-    """Give the limits of an attack's own that lie over the full ones: those that only scale down do not."""
+def at_full(attack: dict[str, Any], small: dict[str, Any]) -> dict[str, Any]:
+    """Give what lies over the full limits for an attack: what scales it down only if it is sized for that."""
+    if attack.get("scaled"):
+        return {**small, **attack.get("limits", {})}
     return {name: value for name, value in attack.get("limits", {}).items() if name == "cpu_s" or value > 10}
 
 

@@ -35,3 +35,15 @@ async def test_an_attack_gets_its_ending_and_leaves_nothing(walls: "Walls", atta
 def test_every_attack_has_an_id_of_its_own() -> None:
     ids = [attack["id"] for attack in ATTACKS]
     assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("name", ["runsc.json", "ordinary_user.json"])
+def test_at_least_a_third_of_the_attacks_is_tried_on_the_other_ways_to_confine(name: str) -> None:
+    assert 3 * len(attack_data.named_attacks(name)) >= len(ATTACKS)
+
+
+@pytest.mark.parametrize("way", ["runsc", "ordinary_user"])
+def test_what_differs_on_another_way_is_an_attack_there_is_and_has_a_reason(way: str) -> None:
+    known = attack_data.differences(way)
+    assert set(known) <= {attack["id"] for attack in ATTACKS}
+    assert all(one["why"] for one in known.values())

@@ -4,7 +4,7 @@ import importlib.util
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ def _run_on(way: str) -> list[dict[str, Any]]:
 
 
 async def _try(walls: "Walls", attack: dict[str, Any], way: str, record: Record) -> None:
-    limits = replace(FULL, **attack_data.at_full(attack))
+    limits = replace(FULL, **attack_data.at_full(attack, asdict(walls.small)))
     result = await walls.run(attack_data.source_of(attack), limits, JobKind(attack.get("kind", "run")))
     record("ending", result.ending.value)
     assert result.ending in attack_data.endings_of(attack, way), (result.fault, result.notes, result.stderr)
@@ -56,8 +56,9 @@ async def test_an_attack_at_full_limits_gets_its_ending_under_gvisor(
 
 
 @pytest.fixture(scope="module")
-def results(ordinary_user: "OrdinaryUser") -> dict[str, Any]:
-    attacks = [attack | {"limits": attack_data.at_full(attack)} for attack in _run_on("ordinary_user")]
+def results(walls: "Walls", ordinary_user: "OrdinaryUser") -> dict[str, Any]:
+    small = asdict(walls.small)
+    attacks = [attack | {"limits": attack_data.at_full(attack, small)} for attack in _run_on("ordinary_user")]
     found = {one["job_id"]: one for one in ordinary_user.run(attacks, FULL, probe=False, seconds=3600)}
     return found | {"": ordinary_user.left()}
 
