@@ -102,6 +102,15 @@ def _marker_of(report: pytest.TestReport) -> str:
     return next((marker for marker in (*NEEDS, "soak", "services") if marker in report.keywords), "unmarked")
 
 
+def _kept_of_before() -> dict[str, dict[str, Any]]:
+    """Give what soak tests said in earlier runs: a part run anew does not make the other parts forgotten."""
+    try:
+        kept: dict[str, dict[str, Any]] = json.loads(SOAK_RESULT.read_text())["tests"]
+    except (OSError, ValueError, KeyError):
+        return {}
+    return {name: said for name, said in kept.items() if (ROOT / name.partition("::")[0]).exists()}
+
+
 class _SoakResults:
     """Collects what each soak test said, and writes it down when all have ended."""
 
@@ -114,19 +123,21 @@ class _SoakResults:
             self.tests[report.nodeid] |= {
                 "outcome": report.outcome,
                 "seconds": round(report.duration, 1),
+                "at": self.started.isoformat(timespec="seconds"),
                 **dict(report.user_properties),
             }
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         if not self.tests:
             return
-        counts = Counter(test["outcome"] for test in self.tests.values())
+        tests = dict(sorted((_kept_of_before() | self.tests).items()))
+        counts = Counter(test["outcome"] for test in tests.values())
         result = {
             "started": self.started.isoformat(timespec="seconds"),
             "exit_status": int(exitstatus),
             "machine": {"cores": os.cpu_count(), "kernel": platform.release(), "python": platform.python_version()},
             "counts": dict(sorted(counts.items())),
-            "tests": self.tests,
+            "tests": tests,
         }
         SOAK_RESULT.parent.mkdir(exist_ok=True)
         SOAK_RESULT.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
