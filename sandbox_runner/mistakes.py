@@ -155,7 +155,7 @@ class Mistakes:
         """Give the mistakes as flags, also those that figures show: a source's own times, and a fault's last line."""
         times = {variant.name: variant for variant in variants}
         told = [*self._of_figures(times, list(ratios)), *self._of_own(times, own_ns)]
-        if "overwritten by a subsequent" in fault:
+        if "overwritten by a subsequent" in fault or "cudagraph_mark_step_begin" in fault:
             told.append(Found("cudagraph_overwritten"))
         return [self._flag(found) for found in (*self.found, *told) if found.code in MISTAKES]
 

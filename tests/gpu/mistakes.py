@@ -1,4 +1,4 @@
-"""Runs the snippets that are marked `gpu`, and their twins, on the GPU at hand, and prints what was found as JSON.
+"""Runs the snippets that are marked `gpu`, and their twins, on the GPU at hand, and prints a line of JSON for each.
 
 Usage: python tests/gpu/mistakes.py [PYTHON [NAME ...]]: PYTHON is an interpreter with torch, this one unless given;
 NAMEs are folders of snippets, all that are marked unless given. Ends with 1 where a mistake was missed or a twin raised
@@ -31,6 +31,8 @@ from harness.wire import Line
 del sys.path[0]
 serve(Line(int(sys.argv[2])), sys.stdin.read(), "code.py")
 """
+FAILING = {"cudagraph_overwritten"}
+"""Mistakes that are an error."""
 LIMITS = Limits(import_s=120, run_s=120, check_s=120, warmup_s=120, measure_s=120, compile_s=300)
 
 
@@ -66,8 +68,7 @@ async def found_in(python: str, source: str) -> dict[str, object]:
 
 async def main(python: str, names: list[str]) -> int:
     """Run them, one after the other."""
-    results: dict[str, dict[str, object]] = {}
-    failed = []
+    done, failed = 0, []
     for which in ("mistake", "twin"):
         for snippet in mistake_data.snippets(which):
             if snippet.device != "gpu" or (names and snippet.name not in names):
@@ -77,10 +78,11 @@ async def main(python: str, names: list[str]) -> int:
             assert isinstance(mistakes, list)
             codes = {each["code"] for each in mistakes}
             right = snippet.code in codes if which == "mistake" else snippet.code not in codes
-            results[f"{snippet.name}/{which}"] = {"right": right, **seen}
+            right = right and (seen["ending"] == "ok" or (snippet.code in codes and snippet.code in FAILING))
+            done += 1
             failed += [] if right else [f"{snippet.name}/{which}"]
-            sys.stderr.write(f"{snippet.name}/{which}: {'right' if right else 'WRONG'} {sorted(codes)}\n")
-    print(json.dumps({"count": len(results), "wrong": failed, "results": results}, indent=1))
+            print(json.dumps({"snippet": f"{snippet.name}/{which}", "right": right, **seen}), flush=True)
+    print(json.dumps({"count": done, "wrong": failed}))
     return 1 if failed else 0
 
 

@@ -15,8 +15,8 @@ _modules = sys.modules
 _BUSY = 0.5
 _LAUNCH_TIMES = 1.3
 _LEAST_NS = 2e4
-_SIZES = (1, 10, 100)
-_MOST_CROSSED_NS = 5e8
+_SIZES = (1, 10, 100, 1_000, 10_000)
+_MOST_CROSSED_NS, _MOST_CROSSED_BYTES = 2e8, 256 << 20
 
 
 def on_gpu() -> bool:
@@ -70,14 +70,24 @@ def crossover(subjects: list[Subject], n: int, remake: Callable[[int], list[Subj
         return
     cpu, gpu = subjects[where.index("cpu")].index, subjects[where.index("cuda")].index
     wins: list[tuple[int, bool]] = []
+    sizes = [sum(_bytes(subject) for subject in subjects)]
     for times in _SIZES:
+        # Inputs may grow by a square of the size: what the next ones need is told by those before.
+        growth = sizes[-1] / max(sizes[-2], 1) if len(sizes) > 2 else _SIZES[1] ** 2  # noqa: PLR2004 - two steps
+        if times > 1 and sizes[-1] * growth > _MOST_CROSSED_BYTES:
+            break
         made = remake(n * times)
+        sizes.append(sum(_bytes(subject) for subject in made))
         spent = [min(_timed(made[index]) for _ in range(3)) for index in (cpu, gpu)]
         wins.append((n * times, spent[1] < spent[0]))
-        if max(spent) > _MOST_CROSSED_NS:
+        if max(spent) > _MOST_CROSSED_NS or wins[-1][1]:
             break
     if not wins[0][1] and (crossed := next((size for size, won in wins if won), 0)):
         yield Finding("crossover", subjects[gpu].line, {"size": crossed, "from_size": n}, gpu)
+
+
+def _bytes(subject: Subject) -> int:
+    return sum(of.size_of(array) for array in subject.arrays().values())
 
 
 def _timed(subject: Subject) -> float:

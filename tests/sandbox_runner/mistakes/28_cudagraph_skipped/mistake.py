@@ -3,12 +3,12 @@
 import torch
 
 
-def chain(x, y):
-    return x * 2 + y.to("cuda").sum()
+def chain(x):
+    x.add_(1)
+    return x * 2
 
 
-x = torch.rand(1000, device="cuda")
-y = torch.rand(10)
+x = torch.zeros(1000, device="cuda")
 fast = torch.compile(chain, mode="reduce-overhead")
 
-fast(x, y).clone()
+fast(x).clone()

@@ -3,12 +3,11 @@
 import torch
 
 
-def chain(x, y):
-    return x * 2 + y.sum()
+def chain(x):
+    return x * 2
 
 
-x = torch.rand(1000, device="cuda")
-y = torch.rand(10, device="cuda")
+x = torch.zeros(1000, device="cuda")
 fast = torch.compile(chain, mode="reduce-overhead")
 
-fast(x, y).clone()
+fast(x).clone()
