@@ -15,6 +15,7 @@ _NODE = re.compile(r"nvidia(\d+)")
 _LIBRARIES = ("libnvidia-ml.so.1", "/usr/local/nvidia/lib64/libnvidia-ml.so.1")
 _ENOUGH, _MOST_PROCESSES, _NAME_BYTES = 0, 256, 96
 _SM_CLOCK = 1
+_MOST_RECORDS, _RECORD_BYTES, _MOST_FAULTS = 10_000, 8192, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class Watch:
 
     gpu: Gpu
     proc: Path = Path("/proc")
+    kernel_log: Path = Path("/dev/kmsg")
+    _log: int = -1
     _library: ctypes.CDLL | None = None
     _device: ctypes.c_void_p = field(default_factory=ctypes.c_void_p)
 
@@ -67,6 +70,28 @@ class Watch:
         """Look once."""
         holders = _openers(self.proc, self.gpu.minor) | self._computing()
         return Sight(self._used(), frozenset(holders - {os.getpid()}), self._busy(), self._clock())
+
+    def begin_listening(self) -> None:
+        """Read the kernel's log from here on, where this user may."""
+        with contextlib.suppress(OSError):
+            self._log = os.open(self.kernel_log, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            os.lseek(self._log, 0, os.SEEK_END)
+
+    def faults(self) -> tuple[str, ...]:
+        """Give what the driver has told the kernel's log of faults (Xid) since the last time; never code or output."""
+        found: list[str] = []
+        for _ in range(_MOST_RECORDS if self._log >= 0 else 0):
+            try:
+                record = os.read(self._log, _RECORD_BYTES)
+            except BrokenPipeError:
+                continue  # records were overwritten before they were read
+            except OSError:
+                break
+            if not record:
+                break
+            lines = record.decode("utf-8", "replace").splitlines()
+            found += [line.partition("NVRM: ")[2][:200] for line in lines if "NVRM: Xid" in line]
+        return tuple(found[:_MOST_FAULTS])
 
     def _ask(self, name: str, *wanted: object) -> bool:
         call = getattr(self._library, name, None) if self._library is not None else None
@@ -101,6 +126,12 @@ def find_gpus(dev: Path = Path("/dev")) -> tuple[int, ...]:
 
 def open_watch(minor: int) -> Watch:
     """Open what there is to look with; without NVIDIA's library only device nodes and descriptors are seen."""
+    watch = _opened(minor)
+    watch.begin_listening()
+    return watch
+
+
+def _opened(minor: int) -> Watch:
     library = _load()
     if library is None:
         return Watch(Gpu(minor, driver=_driver()))

@@ -37,6 +37,9 @@ class Looks(Protocol):
     def look(self) -> Sight:
         """Look once; may block."""
 
+    def faults(self) -> tuple[str, ...]:
+        """Give what the driver has said of faults since the last time."""
+
 
 class Log(Protocol):
     """Where an operator reads."""
@@ -82,6 +85,8 @@ class Lender:
         self._doubt = doubt or self._doubt
         if doubt:
             self._note("gpu_in_doubt", gpu=self.gpu.minor, why=doubt)
+        for fault in self._watch.faults():
+            self._note("gpu_fault", gpu=self.gpu.minor, said=fault)
         try:
             why = await self._clear(self._settle_s)
             if why:

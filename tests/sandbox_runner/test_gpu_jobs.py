@@ -35,6 +35,9 @@ class Looked:
     def look(self) -> Sight:
         return Sight(0, frozenset(), self.busy)
 
+    def faults(self) -> tuple[str, ...]:
+        return ()
+
 
 @dataclass
 class Lines:

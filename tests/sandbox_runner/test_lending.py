@@ -18,9 +18,14 @@ class Looked:
 
     sights: list[Sight]
     gpu: Gpu = field(default_factory=lambda: Gpu(0, "H"))
+    said: tuple[str, ...] = ()
 
     def look(self) -> Sight:
         return self.sights.pop(0) if len(self.sights) > 1 else self.sights[0]
+
+    def faults(self) -> tuple[str, ...]:
+        said, self.said = self.said, ()
+        return said
 
 
 @dataclass
@@ -103,6 +108,15 @@ async def test_after_doubt_a_kernel_must_be_right_before_the_gpu_is_lent() -> No
     assert lines.events == ["gpu_in_doubt", "gpu_quarantined", "gpu_proven", "gpu_lent_again"]
 
 
+async def test_what_the_driver_says_of_a_fault_reaches_the_operators_log_once() -> None:
+    lender, lines = _lender(IDLE)
+    lender._watch.said = ("Xid (PCI:0000:00:06): 31, MMU Fault",)  # type: ignore[attr-defined]
+    for doubt in ("a run that ended as gpu_fault", ""):
+        await lender.take(_right)
+        await lender.give_back(doubt)
+    assert lines.events == ["gpu_in_doubt", "gpu_fault", "gpu_proven"]
+
+
 async def test_a_proof_that_is_cancelled_leaves_the_gpu_to_be_had_and_in_doubt() -> None:
     lender, _ = _lender(IDLE)
     await lender.take(_right)
@@ -148,6 +162,18 @@ def test_who_has_a_node_open_is_found_by_its_descriptors(tmp_path: Path) -> None
         (tmp_path / str(pid) / "fd" / "7").symlink_to(target)
     (tmp_path / "self").mkdir()
     assert Watch(Gpu(0), tmp_path).look() == Sight(holders=frozenset({11, 14}))
+
+
+def test_the_drivers_faults_are_read_from_the_kernels_log_from_the_start_on(tmp_path: Path) -> None:
+    log = tmp_path / "kmsg"
+    log.write_text("6,1,2,-;NVRM: Xid (PCI:0000:00:06): 13, old\n")
+    watch = Watch(Gpu(0), tmp_path, log)
+    assert watch.faults() == ()
+    watch.begin_listening()
+    with log.open("a") as more:
+        more.write("6,2,3,-;eth0: up\n3,3,4,-;NVRM: Xid (PCI:0000:00:06): 31, pid=7, MMU Fault\n")
+    assert watch.faults() == ("Xid (PCI:0000:00:06): 31, pid=7, MMU Fault",)
+    assert watch.faults() == ()
 
 
 def test_the_drivers_version_is_read_from_the_kernels_line(tmp_path: Path) -> None:
