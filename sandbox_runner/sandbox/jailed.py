@@ -108,15 +108,17 @@ class Jailed:
         return self._pid != 0 and any(name in _COMPILERS for name in programs(self._pid))
 
     def stand_still(self) -> None:
-        """Stop what runs under the keeper. A pid is held before it is looked up again, so that no other is stopped."""
+        """Stop what runs under the keeper. Pids are held before they are looked up again, so that no other is stopped."""
+        held: dict[int, int] = {}
         for pid in {*tree(self._pid)} - {self._pid} if self._pid else ():
             with contextlib.suppress(OSError):
-                held = os.pidfd_open(pid)
-                try:
-                    if pid in tree(self._pid):
-                        signal.pidfd_send_signal(held, signal.SIGSTOP)
-                finally:
-                    os.close(held)
+                held[pid] = os.pidfd_open(pid)
+        still = {*tree(self._pid)} if held else set()
+        for pid, descriptor in held.items():
+            with contextlib.suppress(OSError):
+                if pid in still:
+                    signal.pidfd_send_signal(descriptor, signal.SIGSTOP)
+            os.close(descriptor)
 
     def end(self) -> None:
         """Ask the keeper to end everything and collect."""
