@@ -108,7 +108,7 @@ class Jailed:
         return self._pid != 0 and any(name in _COMPILERS for name in programs(self._pid))
 
     def stand_still(self) -> None:
-        """Stop what runs under the keeper. Pids are held before they are looked up again, so that no other is stopped."""
+        """Stop what runs under the keeper. Pids are held before they are looked up again: no other is stopped."""
         held: dict[int, int] = {}
         for pid in {*tree(self._pid)} - {self._pid} if self._pid else ():
             with contextlib.suppress(OSError):
