@@ -194,11 +194,9 @@ class Rounds:
         alone = len(variants) == 1
         self.rng.shuffle(variants)
         order = variants * 4 if alone else [*variants, *reversed(variants)]
-        empty_before, seeds = self.rng.randrange(len(order)), self._seeds(len(order), alone=alone)
+        seeds = self._seeds(len(order), alone=alone)
         times: dict[int, list[float]] = {variant: [] for variant in variants}
         for i, variant in enumerate(order):
-            if i == empty_before:
-                await self._empty(variant)
             took, _ = await self._sample(variant, seeds[i])
             times[variant].append(took)
             if self.challenges and (alone or i + 1 in {len(variants), len(order)}):
@@ -230,7 +228,6 @@ class Rounds:
                 forward = self.rng.random() < 0.5  # noqa: PLR2004 - a fair coin
             if forward == bool(turn % 2):
                 order.reverse()
-            await self._empty(order[0])
             (seed, *_) = self._seeds(2, alone=False)
             for variant in order:
                 expected = self.sizes[variant] * self.per_call[variant] / _NS
@@ -293,6 +290,7 @@ class Rounds:
             least = math.inf
             for _ in range(_MEMORY_TRIES):
                 await self.challenges.prepare(variant, self.challenges.seed())
+                await self._empty(variant)
                 _, wall = await self._block(variant, 1)
                 least = min(least, wall - usual)
                 if least <= bound:
@@ -308,6 +306,8 @@ class Rounds:
             # One more or less, so that nobody inside can count which call will be looked at.
             size += self.rng.randrange(1 + max(size > 1, size // _JITTER))
             await self.challenges.prepare(variant, seed, self.challenges.sets(block_ns, size))
+        # A process that has just worked waits for its turn on a busy machine: here it may, and it is seen how long.
+        await self._empty(variant)
         took, wall = await self._block(variant, size)
         if self.challenges:
             await self.challenges.mark(variant)

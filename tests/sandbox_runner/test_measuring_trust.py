@@ -11,7 +11,7 @@ import pytest
 
 from sandbox_runner import agreement
 from sandbox_runner.measuring import Measured
-from sandbox_runner.protocol import Budget, Ending, Flag, Limits
+from sandbox_runner.protocol import Budget, Claim, Ending, Flag, Limits
 
 _spec = importlib.util.spec_from_file_location("plain_harness", Path(__file__).with_name("plain_harness.py"))
 assert _spec is not None
@@ -120,6 +120,9 @@ async def test_what_remembers_its_answers_is_named(key: str) -> None:
     seen = (
         await timed(MEMO.replace("KEY", key), limits=Limits(run_s=60, check_s=60, warmup_s=60, measure_s=60))
     ).measured
+    if seen.ending is Ending.OK:  # so slow a machine that each call was a block, on values of its own: nothing is won
+        assert all(ratio.claim is not Claim.FASTER for ratio in seen.ratios)
+        return
     assert (seen.ending, named(seen)) == (Ending.SUSPICIOUS_TIMING, "memoised")
 
 
