@@ -1,4 +1,4 @@
-"""The bot's commands: `python -m bot web | say | check | preview`."""
+"""The bot's commands: `python -m bot web | say | ask | refit | check | preview`."""
 
 import argparse
 import asyncio
@@ -7,10 +7,13 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bot import hosting, preview, rehearsal, settings
+from bot.adapters.shell import asking as shell_asking
 from bot.adapters.shell import parse as shell_parse
 from bot.adapters.shell import render as shell_render
 from bot.adapters.shell import serve as shell
@@ -18,8 +21,9 @@ from bot.adapters.web import render as web_render
 from bot.adapters.web import serve
 from bot.app import App, SystemDice
 from bot.errors import BotError
-from content import loader
+from content import loader, tongue
 from content.faults import CourseError
+from content.schema import Course
 from sandbox_runner.errors import RunnerError
 
 LOG = logging.getLogger("tasree")
@@ -41,6 +45,10 @@ def main(argv: list[str] | None = None) -> int:
                 return asyncio.run(_check(found, chosen))
             case "preview":
                 return asyncio.run(_preview(found, chosen))
+            case "ask":
+                return _ask(found, chosen)
+            case "refit":
+                return _refit(found, chosen)
             case other:
                 message = f"no such command: {other}"
                 raise ValueError(message)
@@ -65,8 +73,15 @@ def _parser() -> argparse.ArgumentParser:
     say.add_argument("--no-runner", action="store_true", help="start no runner: nothing can be run or timed")
     say.add_argument("texts", nargs="*", metavar="TEXT", help="a text, @FILE to upload, [2] or [label] to press")
     check = commands.add_parser("check", help="render every stop of every lesson, and run all that can be run")
+    check.add_argument("lessons", nargs="*", metavar="LESSON", help="the lessons to run; all by default")
     check.add_argument("--no-runner", action="store_true", help="render only")
     check.add_argument("--json", action="store_true", help="print the findings as one JSON document")
+    ask = commands.add_parser("ask", help="answer a question from the lessons, and say how sure that is")
+    ask.add_argument("--json", action="store_true", help="print one JSON document a question")
+    ask.add_argument("question", metavar="QUESTION", help="the question; - reads one a line")
+    refit = commands.add_parser("refit", help="fit to questions when one is answered, and write content/bands.yaml")
+    refit.add_argument("--dry-run", action="store_true", help="write nothing, only say how it would do")
+    refit.add_argument("files", nargs="+", type=Path, metavar="FILE", help="questions, one JSON object a line")
     show = commands.add_parser("preview", help="show a lesson in the browser, and again whenever it is saved")
     show.add_argument("lesson", metavar="LESSON", help="the lesson's slug")
     show.add_argument("--port", type=int, default=0, help="the port on this machine; a free one by default")
@@ -76,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
 async def _web(found: settings.Settings) -> int:
     with hosting.only_one(found.data):
         key = settings.installation_key(found.data)
+        hosting.try_address(found.web_host, found.web_port)
         chat = serve.WebChat()
         course = loader.load_course(found.content)
         async with hosting.open_app(found, os.environ, course, chat, adopt=True, with_runner=True) as app:
@@ -116,7 +132,7 @@ async def _say(found: settings.Settings, chosen: argparse.Namespace) -> int:
 
 
 async def _check(found: settings.Settings, chosen: argparse.Namespace) -> int:
-    course = loader.load_course(found.content)
+    course = _only(loader.load_course(found.content), chosen.lessons)
     dice = SystemDice()
     look = serve.look(course)
     findings = [
@@ -139,11 +155,43 @@ async def _check(found: settings.Settings, chosen: argparse.Namespace) -> int:
     return 1 if bad else 0
 
 
+def _only(course: Course, slugs: Sequence[str]) -> Course:
+    """Give the course with these lessons alone; all of them when none is named."""
+    known = {lesson.slug for lesson in course.lessons}
+    strangers = [slug for slug in slugs if slug not in known]
+    if strangers:
+        message = f"there is no lesson {', '.join(strangers)}; there are: {', '.join(sorted(known))}"
+        raise BotError(message)
+    kept = tuple(lesson for lesson in course.lessons if not slugs or lesson.slug in slugs)
+    return course.model_copy(update={"lessons": kept})
+
+
 async def _preview(found: settings.Settings, chosen: argparse.Namespace) -> int:
     def said(address: str) -> None:
         print(f"Tasree: {address}", flush=True)
 
+    course, _ = loader.survey(found.content)
+    if course is not None:
+        _only(course, [chosen.lesson])
     await preview.serve_preview(found.content, chosen.lesson, SystemDice(), chosen.port, said)
+    return 0
+
+
+def _ask(found: settings.Settings, chosen: argparse.Namespace) -> int:
+    course = loader.load_course(found.content)
+    shell_asking.warmed(course)
+    lines = (line.rstrip("\n") for line in sys.stdin) if chosen.question == "-" else (chosen.question,)
+    for line in lines:
+        said = shell_asking.asked(course, line, datetime.now(UTC), SystemDice())
+        print(json.dumps(said, ensure_ascii=False) if chosen.json else said["text"], flush=True)
+    return 0
+
+
+def _refit(found: settings.Settings, chosen: argparse.Namespace) -> int:
+    fitted, told = shell_asking.refitted(loader.load_course(found.content), chosen.files, datetime.now(UTC))
+    if not chosen.dry_run:
+        shell_asking.write(found.content / tongue.BANDS, fitted)
+    print(json.dumps(told, ensure_ascii=False, indent=2))
     return 0
 
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+from bot.engine.answering import answerer
 from bot.engine.effects import CancelRun, CheckCode, RunCode, Say, Turn
 from bot.engine.events import ChatOpened, CodeChecked, CodeSent, Event, FileSent, RunFinished, RunProgressed, TextSent
 from bot.engine.known import Dice, Known, needs
@@ -76,6 +77,7 @@ class App:
         dice: Dice,
         chat: Chat,
     ) -> None:
+        answerer.of(course)  # built before the first question
         self.course = course
         self._store = store
         self._runner = runner
@@ -171,6 +173,7 @@ class App:
 
     def reload(self, course: Course) -> None:
         """Put another course in the place of this one, whole, between two turns."""
+        answerer.of(course)  # built here, so that no learner's question waits for it
         self.course = course
 
     # --- one turn -----------------------------------------------------------------------------------------------------

@@ -385,17 +385,20 @@ class Retired(Closed):
 class Speech(Closed):
     """Words that tell what a text is, beside what it is about; compared folded, so their spelling is free.
 
-    `stop_words` are lines of words parted by spaces; `latin` gives, to an Arabic word, how it is typed in Latin letters;
+    `stop_words` are lines of words parted by spaces; `latin` gives, to an Arabic word, how it is typed in Latin script;
     `together` gives, to a token of the aliases, sets of other tokens that mean it when they stand in one question;
-    `everyday` are lines of tokens that other subjects have as well, so that they make no answer surer; `followups` and
-    `talk` are whole short texts, `orders` what a text holds.
+    `everyday` are lines of tokens that other subjects have as well, so that they make no answer surer; `asking` are
+    words with which a question begins, `followups` and `talk` whole short texts, `orders` what a text holds.
     """
 
     stop_words: tuple[str, ...] = ()
     latin: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     together: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     everyday: tuple[str, ...] = ()
-    followups: Mapping[Literal["why", "example", "more", "simple", "run"], tuple[str, ...]] = Field(default_factory=dict)
+    asking: tuple[str, ...] = ()
+    followups: Mapping[Literal["why", "example", "more", "simple", "run"], tuple[str, ...]] = Field(
+        default_factory=dict
+    )
     talk: Mapping[Literal["greeting", "thanks", "insult", "who", "bye"], tuple[str, ...]] = Field(default_factory=dict)
     orders: tuple[str, ...] = ()
 

@@ -4,10 +4,11 @@ Law: readings are tried from the surest to the vaguest, and the last one still s
 done. What a learner wrote is shown back, if at all, as code and cut.
 """
 
-from bot.engine import code, commands, nearest, obeying, practice, presses, reading
+from bot.engine import code, commands, obeying, practice, presses, reading
+from bot.engine.answering import answerer, followups, replying
+from bot.engine.answering.manners import Talk
 from bot.engine.bubbles import buttons, said
 from bot.engine.commands import Command
-from bot.engine.course_map import Part
 from bot.engine.effects import Turn
 from bot.engine.events import TextSent
 from bot.engine.expects import PLAY, Expects
@@ -16,10 +17,8 @@ from bot.engine.intake import reading as intake
 from bot.engine.intake.types import Code, NotCode
 from bot.engine.letters import count, stripped
 from bot.engine.moment import Moment
-from bot.engine.replies import Block, Paragraph
 from bot.engine.replies import Code as CodeSpan
-from bot.engine.session import Place
-from bot.engine.wording import inline
+from bot.engine.replies import Paragraph
 
 _ECHO = 40
 """Characters of a learner's text that are shown back."""
@@ -29,6 +28,10 @@ _PROSE_LINE = 200
 
 def heard(moment: Moment, event: TextSent) -> Turn:
     """Answer a text."""
+    kind = answerer.of(moment.course).manners.followup(event.text)
+    carried = followups.carried_on(moment, kind) if kind else None
+    if carried:
+        return carried
     said_command = commands.parse(event.text)
     if said_command:
         return obeying.obeyed(moment, said_command)
@@ -46,7 +49,9 @@ def _expected(moment: Moment, event: TextSent, *, is_code: bool) -> Turn | None:
     match moment.session.expects:
         case Expects.ANSWER:
             fenced = "`" in event.text or "\n" in event.text.strip() or any(e.kind == "pre" for e in event.entities)
-            return practice.typed(moment, event.text, only_right=is_code and fenced)
+            manners = answerer.of(moment.course).manners
+            asks = manners.asks(event.text) or manners.talk(event.text) is not None
+            return practice.typed(moment, event.text, only_right=asks or (is_code and fenced))
         case waits if waits.startswith(PLAY):
             lesson = moment.lesson(waits.removeprefix(PLAY))
             return playing.typed(moment, lesson, event.text) if lesson else None
@@ -68,11 +73,20 @@ def _prose(moment: Moment, text: str) -> Turn:
     lesson = obeying.lesson_named(moment, text) if text else None
     if lesson:
         return reading.outline(moment, lesson)
-    if not nearest.is_question(text):
-        near = commands.nearest(text)
-        if near:
-            return _suggested(moment, text, near)
-    return _nearest_sections(moment, text)
+    manners = answerer.of(moment.course).manners
+    talk = manners.talk(text)
+    if talk and not answerer.of(moment.course).ask(text).terms.own:
+        return _talked(moment, talk)
+    near = None if manners.asks(text) else commands.nearest(text)
+    return _suggested(moment, text, near) if near else replying.answered(moment, text)
+
+
+def _talked(moment: Moment, talk: Talk) -> Turn:
+    words = moment.words
+    go_on = presses.go_on_with_series(moment)
+    map_too = presses.command(moment, Command.MAP) if talk in {"greeting", "who"} else None
+    sentence = Paragraph(words.say(f"talk.{talk}"))
+    return moment.turn(*said(sentence, *replying.still_open(moment), *buttons(go_on, map_too)))
 
 
 def _numbered(moment: Moment, place_number: int) -> Turn:
@@ -87,34 +101,3 @@ def _suggested(moment: Moment, text: str, near: Command) -> Turn:
     help_too = presses.command(moment, Command.HELP) if near is not Command.HELP else None
     choices = buttons(presses.command(moment, near), help_too, columns=2)
     return moment.turn(*said(Paragraph(sentence), *choices))
-
-
-def _nearest_sections(moment: Moment, text: str) -> Turn:
-    words = moment.words
-    found = nearest.sections(moment, text)
-    if found:
-        lesson, section = found[0]
-        key = "unknown.question" if nearest.is_question(text) else "unknown.topic"
-        sentence = words.say(key, lesson=inline(lesson.title), section=inline(section.title))
-        places = tuple(presses.to_place(moment, each, Place(each.slug, Part.SECTION, part.id)) for each, part in found)
-        go_on = presses.go_on_with_series(moment)
-        return moment.turn(*said(Paragraph(sentence), *_still_open(moment), *buttons(*places, go_on)))
-    key = "unknown.question_nowhere" if nearest.is_question(text) else "unknown.text"
-    return moment.turn(
-        *said(
-            Paragraph(words.say(key, text=CodeSpan(text[:_ECHO]))),
-            *_still_open(moment),
-            *buttons(
-                presses.go_on_with_series(moment),
-                presses.command(moment, Command.MAP),
-                presses.command(moment, Command.HELP),
-                columns=2,
-            ),
-        )
-    )
-
-
-def _still_open(moment: Moment) -> tuple[Block, ...]:
-    if moment.session.expects != Expects.ANSWER:
-        return ()
-    return (Paragraph(moment.words.say("quiz.still_open")),)

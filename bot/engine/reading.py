@@ -126,7 +126,7 @@ def _stop(moment: Moment, lesson: Lesson, place: Place) -> tuple[Block, ...]:
             return (head, *analogy, Paragraph((Strong(words.text("ways.mechanism")),)), *paragraphs(ways.mechanism))
         case Part.SECTION:
             section = next(section for section in lesson.sections if section.id == place.section)
-            return (head, *_section(moment, lesson, section))
+            return (head, *passage(moment, lesson, section))
         case Part.STEPS:
             return (head, *numbered(inline(step) for step in lesson.steps))
         case Part.WORKED:
@@ -145,7 +145,8 @@ def _needs(lesson: Lesson) -> Bullets:
     return Bullets(tuple(inline(need) for need in lesson.needs))
 
 
-def _section(moment: Moment, lesson: Lesson, section: Section) -> tuple[Block, ...]:
+def passage(moment: Moment, lesson: Lesson, section: Section) -> tuple[Block, ...]:
+    """Show a section's blocks, whole, and where its claims come from."""
     blocks = tuple(shown for block in section.blocks for shown in _block(moment, lesson, block))
     if not section.source:
         return blocks

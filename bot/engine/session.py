@@ -56,6 +56,7 @@ class Played:
 class Session:
     """Everything a turn remembers. `asked` is the ask that is open; `expects` says what a typed line would be.
 
+    `told` is the section from which the last question was answered, for what carries on from it.
     `aside` are series left in the middle. To the open ask belong `hinted` (hints shown), `tried` (failed answers),
     `marked` (options marked or placed, not confirmed yet), `panel` (the slot of the reply that shows the marks) and
     `earned` (the best credit of a partial answer).
@@ -79,6 +80,7 @@ class Session:
     marked: tuple[str, ...] = ()
     panel: str = ""
     earned: float = 0.0
+    told: Place | None = None
 
     def with_(self, **changes: object) -> "Session":
         """Give a copy with some fields changed."""

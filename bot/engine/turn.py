@@ -50,7 +50,7 @@ def take_turn(  # noqa: PLR0913 - everything a turn depends on is an argument
             return code.checked(moment, event)
         case ChatOpened() | TextSent() | CodeSent() | FileSent() | ButtonPressed():
             settled, notice = settling.settled(moment)
-            return _answered(settled, event).after(*notice)
+            return _still_told(settled.session, _answered(settled, event)).after(*notice)
         case never:
             assert_never(never)
 
@@ -69,3 +69,11 @@ def _answered(moment: Moment, event: ChatOpened | TextSent | CodeSent | FileSent
             return pressing.pressed(moment, payload)
         case never:
             assert_never(never)
+
+
+def _still_told(before: Session, turn: Turn) -> Turn:
+    """Forget which section was told when the talk went on to another place or question."""
+    after = turn.session
+    if after.told is None or after.told != before.told or (after.place, after.asked) == (before.place, before.asked):
+        return turn
+    return Turn(after.with_(told=None), turn.effects)

@@ -240,19 +240,33 @@ FILES = {
 
 
 @pytest.fixture(scope="session")
-def phrases() -> dict[str, schema.Phrase]:
-    """Give the project's own phrases."""
+def own_course() -> Course:
+    """Give the project's own course."""
     course, faults = survey(ROOT / "content")
     assert course is not None, faults
-    return dict(course.phrases)
+    return course
 
 
 @pytest.fixture(scope="session")
-def course(phrases: dict[str, schema.Phrase]) -> Course:
-    """Give a course of two small lessons."""
+def phrases(own_course: Course) -> dict[str, schema.Phrase]:
+    """Give the project's own phrases."""
+    return dict(own_course.phrases)
+
+
+@pytest.fixture(scope="session")
+def course(own_course: Course, phrases: dict[str, schema.Phrase]) -> Course:
+    """Give a course of two small lessons, which reads questions as the project's own does."""
     lessons = (small_lesson(), second_lesson())
     files = {f"{lesson.slug}/{name}": text for lesson in lessons for name, text in FILES.items()}
-    return Course(lessons=lessons, phrases=phrases, files=files, hash="a" * 64)
+    return Course(
+        lessons=lessons,
+        phrases=phrases,
+        files=files,
+        aliases=own_course.aliases,
+        speech=own_course.speech,
+        bands=own_course.bands,
+        hash="a" * 64,
+    )
 
 
 def second_lesson() -> schema.Lesson:

@@ -17,7 +17,7 @@ from sandbox_runner.protocol import Claim, Ending, Limits, Phase
 BOT = Path(__file__).resolve().parent.parent.parent / "bot"
 KEY = re.compile(r"[a-z_]+\.[a-z0-9_]+")
 START = re.compile(r"[a-z_]+\.[a-z0-9_]*")
-ARABIC_WORDS = {"commands.py", "letters.py", "nearest.py"}
+ARABIC_WORDS = {"commands.py", "letters.py", "normalise.py", "stem.py"}
 """Modules that hold Arabic words to be recognised, or single letters: never sentences to be said."""
 NINE = Plural(zero="صفر", one="ثانية", two="ثانيتان", few="{n} ثوانٍ", many="{n} ثانية", other="{n} ثانية أخرى")
 SPOKEN = Wording({"plain": "فيه `x.sum()` و**قوي** و{what}", "slot": "`{name}` و**{name}**", "seconds": NINE})
@@ -117,6 +117,7 @@ CLOSED: dict[str, set[str]] = {
     "quiz.how_": {"predict", "number"},
     "code.wanted_": {"run", "time"},
     "series.": {"check", "cards", "myths"},
+    "talk.": {"greeting", "thanks", "insult", "who", "bye"},
     "button.go_on_": {"check", "cards", "myths"},
 }
 

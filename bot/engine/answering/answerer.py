@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bot.engine.answering import bands
 from bot.engine.answering.bands import Band
 from bot.engine.answering.index import Hit, Index
+from bot.engine.answering.manners import Manners
 from bot.engine.answering.terms import Reader, Terms
 from content.schema import Course
 
@@ -30,6 +31,7 @@ class Answerer:
 
     def __init__(self, course: Course) -> None:
         self.course = course
+        self.manners = Manners(course.speech)
         self._reader = Reader(course)
         self._index = Index(course, self._reader)
 
@@ -44,10 +46,9 @@ class Answerer:
         terms = self._reader.read(text)
         best: dict[str, Hit] = {}
         for hit in self._index.search(terms):
-            if hit.section.topic not in best:
-                best[hit.section.topic] = hit
-                if len(best) == MOST:
-                    break
+            best.setdefault(hit.section.topic, hit)
+            if len(best) == MOST:
+                break
         return terms, tuple(best.values())
 
 

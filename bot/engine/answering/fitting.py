@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from bot.engine.answering import bands
 from bot.engine.answering.answerer import Answerer
+from content.schema import Bands
 
-_RIDGE = 0.02
+_RIDGE = 0.001
 """Pull of the weights to zero, beside the mean loss of a question."""
 _STEPS = 40
 _FLOOR = 1e-9
@@ -26,6 +27,24 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """The evidence for a question's best section, whether that is right, and whether the lessons answer it at all."""
+
+    evidence: Mapping[str, float]
+    right: bool
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A question with the probability that a fit without it gave to its best section."""
+
+    likely: float
+    right: bool
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
     """What was fitted."""
 
@@ -33,28 +52,46 @@ class Fit:
     bias: float
 
 
-def samples(answerer: Answerer, questions: Sequence[Asked]) -> list[tuple[Mapping[str, float], bool]]:
-    """Give the evidence for each question's best section, and whether that was right; nothing found is left out."""
-    found: list[tuple[Mapping[str, float], bool]] = []
+def samples(answerer: Answerer, questions: Sequence[Asked]) -> list[Sample]:
+    """Give a sample for each question for which anything is found."""
+    found: list[Sample] = []
     for question in questions:
         terms, hits = answerer.search(question.text)
         if hits:
-            found.append((bands.evidence(terms, hits), hits[0].section.topic.value in question.topics))
+            right = hits[0].section.topic.value in question.topics
+            found.append(Sample(bands.evidence(terms, hits), right, bool(question.topics)))
     return found
 
 
-def fitted(samples: Sequence[tuple[Mapping[str, float], bool]]) -> Fit:
+def judged(samples: Sequence[Sample], folds: int) -> list[Judged]:
+    """Judge every sample by a fit to the others' folds.
+
+    Raises:
+        ValueError: as `fitted`.
+    """
+    found: list[Judged] = []
+    for fold in range(folds):
+        fit = fitted([sample for number, sample in enumerate(samples) if number % folds != fold])
+        own = Bands(weights=fit.weights, bias=fit.bias)
+        found += [
+            Judged(bands.probability(own, sample.evidence), sample.right, sample.inside)
+            for sample in samples[fold::folds]
+        ]
+    return found
+
+
+def fitted(samples: Sequence[Sample]) -> Fit:
     """Fit the weights to samples.
 
     Raises:
         ValueError: when there is no right or no wrong one among them.
     """
-    if len({right for _, right in samples}) < 2:  # noqa: PLR2004 - right and wrong
+    if len({sample.right for sample in samples}) < 2:  # noqa: PLR2004 - right and wrong
         message = "the bands need questions that are answered rightly and others that are not"
         raise ValueError(message)
-    names = sorted({name for evidence, _ in samples for name in evidence})
-    rows = [[1.0, *(evidence[name] for name in names)] for evidence, _ in samples]
-    answers = [float(right) for _, right in samples]
+    names = sorted({name for sample in samples for name in sample.evidence})
+    rows = [[1.0, *(sample.evidence[name] for name in names)] for sample in samples]
+    answers = [float(sample.right) for sample in samples]
     weights = [0.0] * (len(names) + 1)
     for _ in range(_STEPS):
         slope, curve = _derivatives(rows, answers, weights)

@@ -47,11 +47,8 @@ class Index:
 
     def __init__(self, course: Course, reader: Reader) -> None:
         self._places = [(lesson, section) for lesson in course.lessons for section in lesson.sections]
-        reader.learn(text for place in self._places for _, text in fields(*place))
-        read = [
-            [(field, (reader.of_asked if field in _ASKED else reader.of_course)(text)) for field, text in fields(*place)]
-            for place in self._places
-        ]
+        read = _Reading(reader).all_of(self._places)
+        reader.learn(term for each in read for _, terms in each for term in terms)
         counted = [_counted(each) for each in read]
         self._topics = sorted({section.topic for _, section in self._places})
         self._topic_of = [self._topics.index(section.topic) for _, section in self._places]
@@ -85,6 +82,25 @@ class Index:
             for term, count in counts.items():
                 sums[topic][term] += count * share
         return [*sums]
+
+
+class _Reading:
+    """Reads each text once, however many sections share it."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._read: dict[str, list[str]] = {}
+
+    def all_of(self, places: Iterable[tuple[Lesson, Section]]) -> list[list[tuple[str, list[str]]]]:
+        """Give the terms of every field of every section."""
+        return [[(field, self._of(field, text)) for field, text in fields(*place)] for place in places]
+
+    def _of(self, field: str, text: str) -> list[str]:
+        if field in _ASKED:
+            return self._reader.of_asked(text)
+        if text not in self._read:
+            self._read[text] = self._reader.of_course(text)
+        return self._read[text]
 
 
 def fields(lesson: Lesson, section: Section) -> Iterable[tuple[str, str]]:

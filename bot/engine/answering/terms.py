@@ -45,11 +45,9 @@ class Reader:
         self._typos = Typos({})
         self._known: frozenset[str] = frozenset()
 
-    def learn(self, texts: Iterable[str]) -> None:
-        """Take the words of the lessons as known, and as what a misspelt word may be."""
-        counted: Counter[str] = Counter()
-        for text in texts:
-            counted.update(term for term, _ in self._terms(words(text)) if term)
+    def learn(self, terms: Iterable[str]) -> None:
+        """Take the terms of the lessons as known, and as what a misspelt word may be."""
+        counted = Counter(terms)
         self._vocabulary = frozenset(counted)
         aliases = {word: 1 + counted[self._aliases.of_word(word) or ""] for word in self._aliases.words}
         self._typos = Typos({**counted, **aliases})

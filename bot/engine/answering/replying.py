@@ -1,0 +1,176 @@
+"""A question answered in chat: the passage with its source and what is near it, three offers, or an honest no.
+
+Law: every sentence of an answer stands in the lessons. While a question of a check is open, nothing that could give its
+answer away is shown, and the check stays where it is.
+"""
+
+from bot.engine import asks, presses, reading
+from bot.engine.answering.answerer import Found, of
+from bot.engine.answering.bands import Band
+from bot.engine.answering.index import Hit
+from bot.engine.answering.normalise import MOST
+from bot.engine.bubbles import buttons, said
+from bot.engine.commands import Command
+from bot.engine.course_map import Part, go
+from bot.engine.effects import Turn
+from bot.engine.expects import Expects
+from bot.engine.letters import fold
+from bot.engine.moment import Moment
+from bot.engine.replies import Block, Choice, Code, Heading, Paragraph, Text
+from bot.engine.session import Place
+from bot.engine.wording import inline
+from content.schema import FillBlank, Item, Lesson, NumberAnswer, PredictOutput, Section, TextBlock
+
+_ECHO = 60
+"""Characters of a learner's text that are shown back."""
+_TELLING = 3
+"""Letters from which an answer found in a passage gives something away."""
+
+
+def answered(moment: Moment, text: str) -> Turn:
+    """Answer a question, or what may be one."""
+    if not any(letter.isalpha() for letter in text):
+        return _unread(moment, "answer.no_letters")
+    if not any(letter.isascii() or "\u0600" <= letter <= "\u06ff" for letter in fold(text) if letter.isalpha()):
+        return _unread(moment, "answer.other_script")
+    answerer = of(moment.course)
+    found = answerer.ask(text)
+    if answerer.manners.gives_orders(text) and found.band is not Band.ANSWER:
+        return _unread(moment, "answer.orders")
+    open_hits = tuple(hit for hit in found.hits if not gives_away(moment, hit.section))
+    long = (Paragraph(moment.words.say("answer.long", most=MOST)),) if len(text) > MOST else ()
+    match found.band:
+        case Band.ANSWER if found.hits[:1] != open_hits[:1]:
+            return withheld(moment)
+        case Band.ANSWER:
+            return passage(moment, open_hits[0], open_hits[1:], before=long)
+        case Band.OFFER if open_hits:
+            return _offered(moment, open_hits, before=long)
+        case _:
+            return _refused(moment, text, found, open_hits, before=long)
+
+
+def passage(moment: Moment, hit: Hit | Place, near: tuple[Hit, ...] = (), *, before: tuple[Block, ...] = ()) -> Turn:
+    """Show a section as an answer, with its source, its example, and what is near it."""
+    place = hit if isinstance(hit, Place) else _place(hit)
+    lesson, section = _found(moment, place)
+    words = moment.words
+    source = words.say("answer.source", lesson=inline(lesson.title), section=inline(section.title))
+    examples = (presses.run_example(moment, lesson, example) for example in reading.examples_at(lesson, place)[:1])
+    around = (Paragraph(words.say("answer.near")),) if near else ()
+    return moment.changed(told=place).turn(
+        *said(
+            *before,
+            Heading(inline(section.title)),
+            *reading.passage(moment, lesson, section),
+            Paragraph(source),
+            *buttons(*examples, Choice(words.text("button.open_section"), go(place))),
+        ),
+        *said(*around, *still_open(moment), *buttons(*_ways(moment, near), presses.go_on_with_series(moment))),
+    )
+
+
+def withheld(moment: Moment) -> Turn:
+    """Say that the answer would be the open question's, and what can be had instead."""
+    words = moment.words
+    ask, item = _open_item(moment)
+    hint = presses.answer(words.text("button.hint"), ask, presses.HINT) if item and item.hints else None
+    return moment.turn(
+        *said(Paragraph(words.say("answer.withheld")), *buttons(hint, presses.go_on_with_series(moment)))
+    )
+
+
+def gives_away(moment: Moment, section: Section) -> bool:
+    """Tell whether a section could give away the answer of the question that is open."""
+    _, item = _open_item(moment)
+    if item is None:
+        return False
+    if item.topic is section.topic:
+        return True
+    told = fold(" ".join(block.text for block in section.blocks if isinstance(block, TextBlock)))
+    return any(f" {answer} " in f" {told} " for answer in _answers(item) if len(answer) >= _TELLING)
+
+
+def still_open(moment: Moment) -> tuple[Block, ...]:
+    """Say that the question of a check still waits, where one does."""
+    if moment.session.expects != Expects.ANSWER:
+        return ()
+    return (Paragraph(moment.words.say("quiz.still_open")),)
+
+
+def _open_item(moment: Moment) -> tuple[str, Item | None]:
+    ask = moment.known.ask
+    if moment.session.expects != Expects.ANSWER or ask is None or asks.fault(moment, ask) or ask.kind != "item":
+        return "", None
+    lesson = moment.lesson(ask.lesson)
+    return ask.id, next((item for item in lesson.check if item.id == ask.item), None) if lesson else None
+
+
+def _answers(item: Item) -> tuple[str, ...]:
+    match item:
+        case PredictOutput() | FillBlank():
+            return tuple(map(fold, (item.answer, *item.alternatives)))
+        case NumberAnswer():
+            return (fold(f"{item.value:.10g}"),)
+        case _:
+            return ()
+
+
+def _offered(moment: Moment, hits: tuple[Hit, ...], *, before: tuple[Block, ...]) -> Turn:
+    sentence = Paragraph(moment.words.say("answer.offer"))
+    choices = buttons(*_ways(moment, hits), presses.go_on_with_series(moment))
+    return moment.turn(*said(*before, sentence, *still_open(moment), *choices))
+
+
+def _refused(moment: Moment, text: str, found: Found, hits: tuple[Hit, ...], *, before: tuple[Block, ...]) -> Turn:
+    words = moment.words
+    echo = Code(" ".join(text.split())[:_ECHO])
+    asks_something = of(moment.course).manners.asks(text)
+    sentence = Paragraph(words.say("answer.refused" if asks_something else "unknown.text", text=echo))
+    known = tuple(dict.fromkeys(token for token in found.terms.tokens if token in found.terms.named))
+    joined = tuple(span for token in known for span in (Text("، "), Code(token)))[1:]
+    understood = (Paragraph(words.say("answer.understood", terms=joined)),) if known else ()
+    near = (Paragraph(words.say("answer.nearest")),) if hits else ()
+    help_ways = (presses.command(moment, Command.MAP), presses.command(moment, Command.HELP))
+    return moment.turn(
+        *said(
+            *before,
+            sentence,
+            *understood,
+            *near,
+            *still_open(moment),
+            *buttons(*_ways(moment, hits), presses.go_on_with_series(moment), *(() if hits else help_ways)),
+        )
+    )
+
+
+def _unread(moment: Moment, key: str) -> Turn:
+    return moment.turn(
+        *said(
+            Paragraph(moment.words.say(key)),
+            *still_open(moment),
+            *buttons(
+                presses.go_on_with_series(moment),
+                presses.command(moment, Command.MAP),
+                presses.command(moment, Command.HELP),
+                columns=2,
+            ),
+        )
+    )
+
+
+def _ways(moment: Moment, hits: tuple[Hit, ...]) -> tuple[Choice, ...]:
+    return tuple(presses.to_place(moment, hit.lesson, _place(hit)) for hit in hits)
+
+
+def _place(hit: Hit) -> Place:
+    return Place(hit.lesson.slug, Part.SECTION, hit.section.id)
+
+
+def _found(moment: Moment, place: Place) -> tuple[Lesson, Section]:
+    return next(
+        (lesson, section)
+        for lesson in moment.course.lessons
+        for section in lesson.sections
+        if (lesson.slug, section.id) == (place.lesson, place.section)
+    )
