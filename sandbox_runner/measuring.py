@@ -173,7 +173,7 @@ class _Timing:
         if setup.makes and any(checking.compiled):
             await self._odd_size_last(checking, n)
         if self.mistakes:
-            await self.mistakes.instrument(n)
+            await self.mistakes.instrument(n, max(self.rounds.per_call))
 
     def _look_at_cores(self, before: float | None, after: float | None, wall_s: float) -> None:
         """Name a job that computed on more cores than it was given: its time is shorter by what others paid."""
