@@ -6,7 +6,7 @@ Law: nothing that a learner's code wrote reaches the terminal with a control cha
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from sandbox_runner.protocol import Capabilities, Result, Stream, Wall
+from sandbox_runner.protocol import Capabilities, Result, Stream, Variant, Wall
 
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 
@@ -21,7 +21,7 @@ def show_result(result: Result) -> str:
         lines.append(f"  limit reached: {result.reached.name} = {result.reached.value:g} {result.reached.unit}")
     if result.value:
         lines.append(f"  value: {plain(result.value)}")
-    lines += _variants(result) + _ratios(result)
+    lines += _variants(result) + _ratios(result) + _checks(result)
     lines += _stream("stdout", result.stdout) + _stream("stderr", result.stderr)
     if result.files:
         lines += table(("file", "media", "bytes"), [(plain(f.name), f.media, str(f.size)) for f in result.files])
@@ -98,10 +98,14 @@ def _variants(result: Result) -> list[str]:
             f"{duration(variant.ci99_ns[0])} to {duration(variant.ci99_ns[1])}",
             str(variant.n),
             duration(variant.first_call_ns),
+            plain(variant.precision),
+            _reached(variant),
         )
         for variant in result.variants
     ]
-    return table(("variant", "median", "99 % interval", "blocks", "first call"), rows) if rows else []
+    head = ("variant", "median", "99 % interval", "blocks", "first call", "precision", "reached")
+    told = [column for column in range(len(head)) if any(row[column] for row in rows)]
+    return table([head[c] for c in told], [[row[c] for c in told] for row in rows]) if rows else []
 
 
 def _ratios(result: Result) -> list[str]:
@@ -111,6 +115,20 @@ def _ratios(result: Result) -> list[str]:
         + (f", only {ratio.n} rounds" if ratio.few else f", {ratio.n} rounds")
         for ratio in result.ratios
     ]
+
+
+def _checks(result: Result) -> list[str]:
+    """Lay out what an exercise's checks said, and how near the submission came to the reference."""
+    rows = [
+        (str(check.n), "passed" if check.passed else f"FAILED: {plain(check.why)}", f"{check.error:.2g}")
+        for check in result.checks
+    ]
+    share = [f"  {result.share:.0%} of the reference's speed"] if result.share else []
+    return (table(("n", "check", "error"), rows) if rows else []) + share
+
+
+def _reached(variant: Variant) -> str:
+    return f"{variant.reached:.0%} of {plain(variant.bound)}" if variant.bound else ""
 
 
 def _stream(name: str, stream: Stream) -> list[str]:

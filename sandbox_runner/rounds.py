@@ -409,7 +409,7 @@ class Rounds:
             claim = stats.claim(logs if few else stats.judged(pair.logs, noise), noise, max(n, 1), least)
             ci = (math.exp(logs.low), math.exp(logs.high))
             one, two = named[pair.name].name, named[pair.against].name
-            pays = _break_even(times[one], times[two]) if claim is Claim.FASTER else 0.0
+            pays = break_even(times[one], times[two]) if claim is Claim.FASTER else 0.0
             found.append(Ratio(one, two, math.exp(logs.point), ci, claim, n or min(len(a), len(b)), few, pays))
         return tuple(found)
 
@@ -422,7 +422,7 @@ def _variants(pairs: Iterable[Pair]) -> list[int]:
     return sorted({variant for pair in pairs for variant in (pair.against, pair.name)})
 
 
-def _break_even(compiled: Variant, eager: Variant) -> float:
+def break_even(compiled: Variant, eager: Variant) -> float:
     """Give the calls after which compiling has paid for itself; 0 where nothing was compiled or nothing is gained."""
     gained = eager.median_ns - compiled.median_ns
     return compiled.compile_ns / gained if compiled.compile_ns > 0 and gained > 0 else 0.0

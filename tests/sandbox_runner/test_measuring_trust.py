@@ -5,13 +5,15 @@ What needs an NVIDIA GPU is marked so, and counted where it cannot run.
 
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sandbox_runner import agreement
 from sandbox_runner.measuring import Measured
-from sandbox_runner.protocol import Budget, Claim, Ending, Flag, Limits
+from sandbox_runner.protocol import Budget, Claim, Ending, Flag, Limits, Variant
+from sandbox_runner.rounds import break_even
 
 _spec = importlib.util.spec_from_file_location("plain_harness", Path(__file__).with_name("plain_harness.py"))
 assert _spec is not None
@@ -308,3 +310,26 @@ async def test_tf32_is_named_on_a_gpu() -> None:
     seen = (await timed(source, limits=Limits(run_s=60), cuda=True)).measured
     assert "lowered_precision" in _codes(seen.flags)
     assert seen.flags[-1].values["precision"] == "tf32"
+
+
+def test_compiling_pays_after_as_many_calls_as_it_took_and_saves() -> None:
+    eager = Variant("eager", 3e6, 3e6, (3e6, 3e6), 20, 1, 3e6)
+    compiled = Variant("compiled", 1e6, 1e6, (1e6, 1e6), 20, 1, 9e9, compile_ns=8e9)
+    assert break_even(compiled, eager) == 4000
+    assert break_even(eager, compiled) == 0
+    assert break_even(replace(compiled, median_ns=4e6), eager) == 0
+
+
+@pytest.mark.sandbox
+async def test_a_compiled_variant_is_warmed_until_nothing_compiles_and_its_compiling_is_told() -> None:
+    source = (
+        "import torch\nn = 64\ndef make(rng, n):\n    return {'x': torch.randn(n, n)}\n"
+        "def f(x):\n    return torch.sin(x) * 2 + torch.cos(x)\n"
+        "g = torch.compile(f, backend='aot_eager')\n# %% eager\nf(x)\n# %% compiled\ng(x)\n"
+    )
+    seen = (await timed(source, limits=Limits(run_s=90, check_s=60, warmup_s=60))).measured
+    assert (seen.ending, seen.checked) == (Ending.OK, "fresh_inputs")
+    eager, compiled = seen.variants
+    assert eager.compile_ns == 0
+    assert compiled.compile_ns > 0
+    assert "recompiles" not in _codes(seen.flags)

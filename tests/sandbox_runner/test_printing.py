@@ -1,5 +1,6 @@
 from sandbox_runner.printing import duration, plain, show_result, show_walls
 from sandbox_runner.protocol import (
+    Checked,
     Claim,
     Ending,
     Fault,
@@ -82,3 +83,19 @@ def test_a_time_has_three_digits_and_its_unit() -> None:
 
 def test_only_line_ends_and_tabs_pass_as_control_characters() -> None:
     assert plain("a\tb\nسلام\r\x00\x9b\u200f\u2066\ud800") == "a\tb\nسلام\\r\\x00\\x9b\\u200f\\u2066\\ud800"
+
+
+def test_precisions_the_machines_share_and_an_exercises_checks_are_laid_out_where_they_are_known() -> None:
+    variant = Variant("submission", 2e6, 1e6, (2e6, 2e6), 20, 1, 3e6, precision="float32", bound="memory", reached=0.42)
+    checks = (Checked(100, passed=True), Checked(7, passed=False, why="shape"))
+    shown = show_result(
+        Result("j", JobKind.EXERCISE, Ending.OK, variants=(variant,), checks=checks, share=0.9)
+    ).splitlines()
+    assert shown[1:] == [
+        "  variant     median  99 % interval  blocks  first call  precision  reached",
+        "  submission  2 ms    2 ms to 2 ms   20      3 ms        float32    42% of memory",
+        "  n    check          error",
+        "  100  passed         0",
+        "  7    FAILED: shape  0",
+        "  90% of the reference's speed",
+    ]
