@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import fcntl
 import logging
+import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -48,7 +49,7 @@ class OwnRunner:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
-        self._embedded: EmbeddedRunner | None = None
+        self._embedded: EmbeddedRunner | None = EmbeddedRunner(environment)  # a mistake in its settings stops us here
         self._starting: asyncio.Task[RunnerClient] | None = None
 
     async def capabilities(self) -> Capabilities:
@@ -87,14 +88,35 @@ def only_one(data: Path) -> Iterator[None]:
     Raises:
         SettingsError: when another bot serves from this folder.
     """
-    data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (data / "serving.lock").open("w") as lock:
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = (data / "serving.lock").open("w")
+    except OSError as error:
+        message = f"TASREE_DATA={data}: {error.strerror or error}"
+        raise SettingsError(message) from error
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             message = f"TASREE_DATA={data}: another bot is serving from this folder; stop it, or give this one its own"
             raise SettingsError(message) from None
         yield
+
+
+def try_address(host: str, port: int) -> None:
+    """Try the web chat's address before anything else is begun.
+
+    Raises:
+        SettingsError: naming the two variables, when the address cannot be had.
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind((host, port))
+    except OSError as error:
+        message = f"TASREE_WEB_HOST={host}, TASREE_WEB_PORT={port}: {error.strerror or error}"
+        raise SettingsError(message) from error
 
 
 @asynccontextmanager

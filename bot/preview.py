@@ -28,6 +28,7 @@ PAGE = Markup("""<!doctype html>
 <html dir="rtl" lang="ar"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
+<link rel="icon" type="image/svg+xml" href="{root}icon.svg">
 <link rel="stylesheet" href="{root}page.css"><link rel="stylesheet" href="{root}blocks.css">
 <link rel="stylesheet" href="{root}preview.css">
 <script type="module" src="{root}preview.js"></script></head>
@@ -126,7 +127,7 @@ async def serve_preview(root: Path, slug: str, dice: Dice, port: int, said: Call
     app.router.add_get("/changed", changed)
     app.router.add_get("/static/{digest}/{path:.+}", part)
     app.router.add_get("/pictures/{hash}/{key:.+}", picture)
-    runner = web.AppRunner(app, shutdown_timeout=1.0)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:
         site = web.TCPSite(runner, "127.0.0.1", port)

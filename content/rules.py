@@ -122,6 +122,8 @@ def _blocks(draft: Draft) -> None:
 
 
 def _folder(draft: Draft) -> None:
+    if not draft.lesson and not draft.document.data:
+        return  # nothing of the lesson could be read: which files it names is not known
     used = {name for _, name in named_files(draft)} | set(draft.pictures) | {LESSON_FILE}
     if not draft.lesson:  # what could not be understood may name files too
         texts = {text for _, text in strings(draft.document.data)}

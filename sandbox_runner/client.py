@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox_runner.connection import Connection, Inbox, address_of, connect
-from sandbox_runner.errors import UnavailableError, WireError
+from sandbox_runner.errors import SetupError, UnavailableError, WireError
 from sandbox_runner.frames import ASK_BYTES, Cancel, Submit, pack
 from sandbox_runner.protocol import Capabilities, Ending, Event, Finished, Job, Result
+from sandbox_runner.settings import read_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +175,20 @@ class EmbeddedRunner:
     def __init__(
         self, environment: Mapping[str, str], arguments: Sequence[str] = (), program: Sequence[str] = PROGRAM
     ) -> None:
-        """Keep what `start` needs: the environment to pass on the runner's part of, and further words of `serve`."""
+        """Keep what `start` needs: the environment to pass on the runner's part of, and further words of `serve`.
+
+        Raises:
+            SetupError: the environment has mistakes that would end the child at its start.
+        """
         plain = {name: value for name, value in environment.items() if name in PLAIN_VARIABLES}
         own = {
             name: value for name, value in environment.items() if name.startswith(OWN_PREFIXES) and "SECRET" not in name
         }
         self._environment = plain | own
+        python = read_settings(self._environment).python
+        if python and not Path(python).exists():
+            message = f"TASREE_SANDBOX_PYTHON: {python!r} is not there"
+            raise SetupError(message)
         self._arguments = tuple(arguments)
         self._program = tuple(program)
         self._secret = secrets.token_urlsafe(32)

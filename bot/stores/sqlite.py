@@ -12,7 +12,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, PoolProxiedConnection, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -41,7 +41,8 @@ def migrate(path: Path) -> None:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
     except SQLAlchemyError as error:
-        message = f"the database {path} cannot be opened: {error}"
+        why = error.orig if isinstance(error, DBAPIError) else error
+        message = f"the database {path} cannot be opened: {why}"
         raise StoreError(message) from error
     finally:
         engine.dispose()

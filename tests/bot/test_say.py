@@ -106,3 +106,36 @@ def test_mistakes_of_the_environment_are_told_at_once(app_python: Path, tmp_path
     assert "TASREE_WEB_PORT=x" in ended.stderr
     assert "TASREE_RUNNER=y" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TASREE_RUNNER_SLOTS", "abc"),
+        ("TASREE_SANDBOX_PYTHON", "/no/such/python"),
+        ("TASREE_SANDBOX_KIND", "docker"),
+        ("TASREE_DATA", "/etc/passwd"),
+        ("TASREE_WEB_HOST", "192.0.2.1"),
+    ],
+)
+def test_a_start_that_cannot_serve_stops_and_names_the_variable(
+    app_python: Path, tmp_path: Path, name: str, value: str
+) -> None:
+    environment = {**os.environ, "TASREE_DATA": str(tmp_path), "TASREE_WEB_PORT": "0", name: value}
+    ended = subprocess.run(
+        [app_python, "-m", "bot", "web"], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 1
+    assert name in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["preview", "check"])
+def test_a_lesson_that_is_not_there_is_refused_with_those_that_are(
+    app_python: Path, tmp_path: Path, command: str
+) -> None:
+    ended = run(app_python, tmp_path, command, "nowhere")
+    assert ended.returncode == 1
+    assert "nowhere" in ended.stderr
+    assert "vectorise" in ended.stderr
