@@ -90,9 +90,9 @@ def test_answers_that_mean_the_same_are_the_same_when_normalised(one: str, other
 def test_every_section_of_a_lesson_is_asked_about_in_a_dialect_too() -> None:
     # Which words are dialect is a teacher's judgement; these markers are in no sentence of Modern Standard Arabic.
     markers = (
-        {"إزاي", "ازاي", "ليه", "كده", "عشان", "لأ"},  # Egypt
-        {"شلون", "وش", "ليش", "شنو"},  # the Gulf and Iraq
-        {"شو", "بتفرق", "إيمتى", "بيطلعلي", "باخد"},  # the Levant
+        {"إزاي", "ازاي", "ليه", "كده", "عشان", "لأ", "إمتى", "فين", "جوه"},  # Egypt
+        {"شلون", "وش", "ليش", "شنو", "ودي", "وين"},  # the Gulf and Iraq
+        {"شو", "بتفرق", "إيمتى", "بيطلعلي", "باخد", "كرمال", "هيك", "هاد"},  # the Levant
         {"علاش", "كيفاش", "وقتاش", "بزاف"},  # the Maghreb
     )
     for file in (loader.HERE / "lessons").glob("*/lesson.yaml"):
