@@ -21,7 +21,7 @@ from bot.errors import BotError
 from content.schema import Course
 
 FOLDER = Path(__file__).resolve().parent / "questions"
-FLOORS = {"dev.jsonl": (0.90, 0.95), "own.jsonl": (0.92, 0.97)}
+FLOORS = {"dev.jsonl": (0.90, 0.95), "own.jsonl": (0.92, 0.97), "later.jsonl": (0.88, 0.95)}
 """The least share of questions whose topic is the first hit, or one of three; a margin below what was measured."""
 
 
@@ -56,7 +56,7 @@ def test_what_is_answered_is_right(answerer: Answerer, name: str) -> None:
     assert len(right) >= 0.92 * len(answered)
 
 
-@pytest.mark.parametrize("name", [*FLOORS, "outside.jsonl"])
+@pytest.mark.parametrize("name", ["dev.jsonl", "own.jsonl", "outside.jsonl"])
 def test_nothing_outside_of_the_lessons_is_answered(answerer: Answerer, name: str) -> None:
     outside = [question.text for question in asking.read(FOLDER / name) if not question.topics]
     assert len(outside) >= 20
@@ -147,7 +147,7 @@ def test_whatever_is_asked_has_a_band_and_at_most_three_hits(answerer: Answerer,
 
 def test_the_bands_are_those_that_the_files_give(own_course: Course) -> None:
     bands = own_course.bands
-    assert [each.file for each in bands.data] == ["dev.jsonl", "own.jsonl", "outside.jsonl"]
+    assert [each.file for each in bands.data] == ["dev.jsonl", "own.jsonl", "later.jsonl", "outside.jsonl"]
     assert sum(each.questions for each in bands.data) >= 300
 
 

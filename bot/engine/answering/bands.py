@@ -15,6 +15,9 @@ from content.schema import Bands
 _MANY, _MANY_OWN = 3, 2
 """Terms of aliases, and of them the lessons' own, from which more make it no surer."""
 
+_FEW = 2
+"""Everyday terms below which a question without one of the lessons' own says little."""
+
 
 class Band(StrEnum):
     """What becomes of a question."""
@@ -37,6 +40,7 @@ def evidence(terms: Terms, hits: Sequence[Hit]) -> Mapping[str, float]:
         "covered": best.covered,
         "named": min(len(terms.named), _MANY) / _MANY,
         "own": min(len(terms.own), _MANY_OWN) / _MANY_OWN,
+        "thin": float(not terms.own and len(terms.named) < _FEW),
         "unknown": len(set(terms.unknown)) / asked if asked else 1.0,
         "ahead": best.score - hits[1].score if len(hits) > 1 else best.score,
     }

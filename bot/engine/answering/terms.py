@@ -37,7 +37,7 @@ class Reader:
         self._aliases = Aliases(course.aliases)
         self._latin = Latin(course.speech.latin)
         self._stop = frozenset(word for line in course.speech.stop_words for word in fold(line).split())
-        self._everyday = frozenset(token for line in course.speech.everyday for token in line.split())
+        self._everyday = frozenset(word for line in course.speech.everyday for word in fold(line).split())
         self._together = [
             (frozenset(parts.split()), token) for token, listed in course.speech.together.items() for parts in listed
         ]
@@ -70,35 +70,40 @@ class Reader:
         tokens: list[str] = []
         named: list[str] = []
         unknown: list[str] = []
-        for term, by_alias in self._terms(found, stems=False):
-            token, by_name = (term, True) if by_alias else self._of_word(term)
+        own: list[str] = []
+        for term, spelled in self._terms(found, stems=False):
+            token, by_name = (term, True) if spelled else self._of_word(term)
             if token:
                 tokens.append(token)
                 named += [token] if by_name else []
-            else:
+                own += [token] if by_name and self._everyday.isdisjoint((token, *bare(spelled or term))) else []
+            elif not _garbled(term):
                 unknown.append(term)
         more = self._meant(tokens)
-        names = frozenset({*named, *more})
-        return Terms((*tokens, *more), names, names - self._everyday, tuple(unknown))
+        lessons_own = frozenset({*own, *(token for token in more if token not in self._everyday)})
+        return Terms((*tokens, *more), frozenset({*named, *more}), lessons_own, tuple(unknown))
 
     def _meant(self, tokens: Iterable[str]) -> tuple[str, ...]:
         """Give the tokens that stand in no word of a question, but in several of them together."""
         present = set(tokens)
         return tuple(token for parts, token in self._together if parts <= present and token not in present)
 
-    def _terms(self, found: list[str], *, stems: bool = True) -> Iterator[tuple[str, bool]]:
-        """Give each term, and whether an alias gave it; stop words are left out. Other words as they are, or stems."""
+    def _terms(self, found: list[str], *, stems: bool = True) -> Iterator[tuple[str, str]]:
+        """Give each term, and the spelling for which an alias gave it, if one did; stop words are left out.
+
+        Other words are given as they are, or as stems.
+        """
         index = 0
         while index < len(found):
             alias = self._aliases.at(found, index)
             if alias:
-                yield alias[0], True
+                yield alias[0], " ".join(found[index : index + alias[1]])
                 index += alias[1]
                 continue
             word = found[index]
             index += 1
             if self._stop.isdisjoint(bare(word)) and len(word) > 1:
-                yield stem(word) if stems else word, False
+                yield stem(word) if stems else word, ""
 
     def _of_word(self, word: str) -> tuple[str, bool]:
         """Give the term of a word that is no alias as it stands, and whether it is one when repaired."""
@@ -111,3 +116,8 @@ class Reader:
                 token = self._aliases.of_word(near)
                 return (token, True) if token else (near, False)
         return "", False
+
+
+def _garbled(word: str) -> bool:
+    """Tell whether a word is Arabic in Latin letters that the list lacks: figures stand inside it."""
+    return word.isascii() and not word.isdigit() and any(map(str.isdigit, word)) and any(map(str.isalpha, word))
