@@ -420,8 +420,8 @@ class Bands(Closed):
 
     fitted: str = ""
     data: tuple[Fitted, ...] = ()
-    weights: Mapping[str, float] = Field(default_factory=lambda: {"lexical": 6.0, "shape": 6.0, "known": 1.0})
-    bias: float = -5.0
+    weights: Mapping[str, float] = Field(default_factory=lambda: {"shape": 6.0, "subject": 4.0, "unknown": -4.0})
+    bias: float = -3.0
     answer: float = Field(default=0.5, ge=0.0, le=1.0)
     offer: float = Field(default=0.25, ge=0.0, le=1.0)
 

@@ -18,7 +18,10 @@ MOST = 3
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found: `hits` are the best section of each of the best topics, at most `MOST`."""
+    """What was found: `hits` are the best section of each of the best topics, `MOST` of them.
+
+    Where fewer topics share anything with the text, others follow with a score of zero, in the order of the course.
+    """
 
     band: Band
     likely: float
@@ -39,7 +42,14 @@ class Answerer:
         """Find what answers a text."""
         terms, hits = self.search(text)
         likely = bands.probability(self.course.bands, bands.evidence(terms, hits))
-        return Found(bands.band(self.course.bands, likely), likely, hits, terms)
+        return Found(bands.band(self.course.bands, likely), likely, self._filled(hits), terms)
+
+    def _filled(self, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+        best = {hit.section.topic: hit for hit in hits}
+        for lesson in self.course.lessons if len(best) < MOST else ():
+            for section in lesson.sections:
+                best.setdefault(section.topic, Hit(lesson, section, 0.0, 0.0, 0.0, 0.0))
+        return tuple(best.values())[:MOST]
 
     def search(self, text: str) -> tuple[Terms, tuple[Hit, ...]]:
         """Give what a text is about and the best section of each of the best topics."""

@@ -37,7 +37,7 @@ def answered(moment: Moment, text: str) -> Turn:
     found = answerer.ask(text)
     if answerer.manners.gives_orders(text) and found.band is not Band.ANSWER:
         return _unread(moment, "answer.orders")
-    open_hits = tuple(hit for hit in found.hits if not gives_away(moment, hit.section))
+    open_hits = tuple(hit for hit in found.hits if hit.score > 0 and not gives_away(moment, hit.section))
     long = (Paragraph(moment.words.say("answer.long", most=MOST)),) if len(text) > MOST else ()
     match found.band:
         case Band.ANSWER if found.hits[:1] != open_hits[:1]:
