@@ -60,9 +60,13 @@ def on_cpu(found: "list[Snippet]", *, alone: bool) -> "list[Snippet]":
 
 @pytest.mark.parametrize("group", list(mistake_data.batches(on_cpu(MISTAKES, alone=False))), ids=named)
 async def test_each_joined_mistake_is_found(walls: "Walls", group: "list[Snippet]") -> None:
-    result = await timed(walls, mistake_data.joined(group))
-    found = {(flag.values["mistake"], flag.values.get("name", "")) for flag in mistakes_of(result)}
-    missed = [s.name for s in group if not {(s.number, s.name), (s.number, "")} & found]
+    missed = list(group)
+    for _ in range(3):  # a busy machine may hide what is told by times
+        result = await timed(walls, mistake_data.joined(missed))
+        found = {(flag.values["mistake"], flag.values.get("name", "")) for flag in mistakes_of(result)}
+        missed = [s for s in missed if not {(s.number, s.name), (s.number, "")} & found]
+        if not missed:
+            break
     assert not missed, (result.ending, result.fault, result.flags)
 
 
