@@ -161,3 +161,18 @@ def test_a_line_that_is_no_question_is_named(tmp_path: Path) -> None:
 def test_bands_cannot_be_fitted_to_questions_of_one_kind(answerer: Answerer) -> None:
     with pytest.raises(ValueError, match="answered rightly"):
         fitting.fitted(fitting.samples(answerer, [fitting.Asked("autocast", frozenset({"autocast"}))]))
+
+
+def test_an_alias_that_is_added_works_in_the_course_that_is_loaded_anew(own_course: Course) -> None:
+    question = "شو يعني زعفران؟"
+    assert Answerer(own_course).ask(question).band is Band.REFUSE
+    aliases = {**own_course.aliases, "autocast": (*own_course.aliases["autocast"], "زعفران")}
+    found = Answerer(own_course.model_copy(update={"aliases": aliases})).ask(question)
+    assert found.band is Band.ANSWER
+    assert found.hits[0].section.topic == "autocast"
+
+
+def test_less_than_three_topics_are_filled_up_with_a_score_of_zero(answerer: Answerer) -> None:
+    found = answerer.ask("")
+    assert [hit.score for hit in found.hits] == [0.0, 0.0, 0.0]
+    assert found.band is Band.REFUSE

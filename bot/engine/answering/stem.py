@@ -32,6 +32,8 @@ _ENDINGS = (
     "ه",
     "ي",
 )
+_OWNED = ("ها", "هم")
+"""Whose it is, written behind a word."""
 _SHORTEST = 3
 _LONG = 5
 """Letters from which a single letter comes off."""
@@ -39,7 +41,7 @@ _LONG = 5
 
 @lru_cache(maxsize=8192)
 def bare(word: str) -> tuple[str, ...]:
-    """Give a word and what it may be without what is written before it, the likeliest first."""
+    """Give a word and what it may be without what is written onto it, the likeliest first."""
     found = [word]
     if not word.isascii():
         found += [word[len(joint) :] for joint in _JOINED if word.startswith(joint) and len(word) - len(joint) > 1][:1]
@@ -47,6 +49,8 @@ def bare(word: str) -> tuple[str, ...]:
             rest = word[1:]
             found.append(rest)
             found += [rest[2:]] if rest.startswith("ال") and len(rest) > _LONG else []
+        owned = [each[: -len(end)] for each in found for end in _OWNED if each.endswith(end) and len(each) > _LONG - 1]
+        found += [each for each in owned if len(each) >= _SHORTEST]
     return tuple(dict.fromkeys(found))
 
 
