@@ -1,5 +1,7 @@
 """Runs every example of the lessons that names CUDA on this host's GPU, inside the walls, and prints one JSON a line.
 
+    tests/gpu/examples.py [LESSON]...
+
 A program for a GPU host, started by `run.sh`; needs PyYAML and what the runner needs. The last line counts the endings.
 Each example goes through `python -m sandbox_runner run|time --device cuda`, as a learner's tap would.
 """
@@ -75,7 +77,10 @@ def main() -> None:
     """Run them all."""
     endings: dict[str, int] = {}
     wrong = 0
+    only = set(sys.argv[1:])
     for slug, example in examples():
+        if only and slug not in only:
+            continue
         said = tried(slug, example)
         print(json.dumps(said, ensure_ascii=False), flush=True)
         endings[said["ending"]] = endings.get(said["ending"], 0) + 1
