@@ -22,7 +22,7 @@ from bot.engine.reading import code_shown
 from bot.engine.replies import Block, Bullets, Choice, Heading, Number, Paragraph, Strong, Text
 from bot.engine.session import Place
 from bot.engine.wording import inline
-from content.schema import Item, Lesson, OrderSteps, WriteCode
+from content.schema import Item, Lesson, NumberAnswer, OrderSteps, WriteCode
 
 _MEANT = {
     **dict.fromkeys(map(fold, ("لا أعرف", "لا أدري", "ما أعرف", "ما بعرف", "مش عارف", "معرفش")), presses.DONT_KNOW),
@@ -94,9 +94,18 @@ def typed(moment: Moment, text: str, *, only_right: bool) -> Turn | None:
     grade = items.grade(at_hand.item, answer) if answer else Grade(Verdict.UNREAD)
     if grade.verdict is Verdict.UNREAD or (only_right and grade.verdict is Verdict.WRONG):
         return None
+    if grade.verdict in {Verdict.OTHER_UNIT, Verdict.NOT_FINITE}:
+        return _not_counted(moment, at_hand.item, grade)
     if isinstance(at_hand.item, items.Marked):
         moment = moment.changed(marked=tuple(answer.split()))
     return _tried(moment, at_hand, answer, grade)
+
+
+def _not_counted(moment: Moment, item: Item, grade: Grade) -> Turn:
+    """Say why a typed figure is no answer; no try is spent."""
+    unit = item.unit if isinstance(item, NumberAnswer) else ""
+    key = "quiz.not_finite" if grade.verdict is Verdict.NOT_FINITE else "quiz.other_unit" if unit else "quiz.no_unit"
+    return moment.turn(*said(Paragraph(moment.words.say(key, unit=unit))))
 
 
 def _marked(moment: Moment, at_hand: _Open, item: items.Marked, option: str) -> Turn:
@@ -180,7 +189,7 @@ def _graded(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
             return _closed(moment, at_hand, close, blocks, earned=1.0)
         case Verdict.PARTIAL | Verdict.NEAR | Verdict.WRONG:
             return _failed(moment, at_hand, answer[:_KEPT], grade)
-        case Verdict.UNREAD:
+        case Verdict.UNREAD | Verdict.OTHER_UNIT | Verdict.NOT_FINITE:
             return asks.refused(moment, "ask.unknown")
         case never:
             assert_never(never)
@@ -188,16 +197,16 @@ def _graded(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
 
 def _failed(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
     item, ask = at_hand.item, at_hand.ask
-    missed = _missed(moment, item, grade)
     tried = (*moment.session.tried, answer)
     earned = max(moment.session.earned, grade.credit)
     if ask.tries + 1 >= _FAILURES or items.exhausted(item, tried):
         close = CloseAsk(ask.id, answer, earned, grade.misconception)
         # What is right stands in the solution, with its feedback.
         only_wrong = replace(grade, notes=tuple(note for note in grade.notes if not note.right))
+        missed = _missed(moment, item, grade, last=True)
         blocks = (*missed, *_feedback(only_wrong), *_solution(moment, at_hand))
         return _closed(moment, at_hand, close, blocks, earned=earned)
-    head = (*missed, *_feedback(grade))
+    head = (*_missed(moment, item, grade, last=False), *_feedback(grade))
     moment = moment.changed(tried=tried, earned=earned)
     if isinstance(item, items.Marked):
         moment = moment.changed(marked=items.left_standing(item, moment.session.marked))
@@ -210,18 +219,19 @@ def _failed(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
     return moment.turn(Record((CountTry(ask.id, answer),)), *told)
 
 
-def _missed(moment: Moment, item: Item, grade: Grade) -> tuple[Block, ...]:
+def _missed(moment: Moment, item: Item, grade: Grade, *, last: bool) -> tuple[Block, ...]:
     """Say how far an answer is off."""
     words = moment.words
+    wrong = _strong(words.text("quiz.wrong_last" if last else "quiz.wrong"))
     match grade.verdict:
         case Verdict.PARTIAL:
             return (Paragraph(words.say("quiz.partial", done=grade.points, total=grade.of)),)
         case Verdict.NEAR:
             return (_strong(words.text("quiz.near")),)
         case _ if isinstance(item, OrderSteps):
-            return (_strong(words.text("quiz.wrong")), Paragraph(words.say("quiz.order_until", n=grade.points)))
+            return (wrong, Paragraph(words.say("quiz.order_until", n=grade.points)))
         case _:
-            return (_strong(words.text("quiz.wrong")),)
+            return (wrong,)
 
 
 def _feedback(grade: Grade) -> tuple[Block, ...]:

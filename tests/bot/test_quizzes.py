@@ -76,9 +76,9 @@ def test_a_known_near_miss_has_its_own_words() -> None:
         (numbered(0.3, within=0.05), "0,33", Verdict.RIGHT),
         (numbered(0.3, within=0.05), "0.36", Verdict.WRONG),
         (numbered(4, unit="بايت"), "4 بايت", Verdict.RIGHT),
-        (numbered(4, unit="بايت"), "4 كيلو", Verdict.UNREAD),
+        (numbered(4, unit="بايت"), "4 كيلو", Verdict.OTHER_UNIT),
         (numbered(4), "أربعة", Verdict.UNREAD),
-        (numbered(4), "1e9999", Verdict.WRONG),
+        (numbered(4), "1e9999", Verdict.NOT_FINITE),
     ],
 )
 def test_a_number_is_graded_within_its_tolerance(item: NumberAnswer, given: str, verdict: Verdict) -> None:

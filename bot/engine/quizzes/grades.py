@@ -18,6 +18,10 @@ class Verdict(StrEnum):
     WRONG = "wrong"
     UNREAD = "unread"
     """not an answer of this kind: costs nothing, another reading of the text is tried"""
+    OTHER_UNIT = "other_unit"
+    """a figure, but in another unit than the one asked for: costs nothing, and is said"""
+    NOT_FINITE = "not_finite"
+    """no finite number: costs nothing, and is said"""
 
 
 @dataclass(frozen=True, slots=True)
