@@ -6,6 +6,7 @@ child for anything but the code that waits is dropped.
 
 import difflib
 import re
+import unicodedata
 from typing import assert_never
 
 from bot.engine import exercises, presses, runs, writing
@@ -130,8 +131,10 @@ def _offered(moment: Moment, pending: PendingCode, repaired: str) -> Turn:
     )
     yes = Choice(words.text("button.accept_repair"), encode(Op.ACCEPT, pending.check, "yes"))
     no = Choice(words.text("button.refuse_repair"), encode(Op.ACCEPT, pending.check, "no"))
-    difference = CodeBlock(diff(pending.candidates[0], repaired), "diff", words.text("code.difference"))
-    effects = said(Paragraph(words.say("code.repair")), difference, *buttons(yes, no, columns=2))
+    shown, kinds = drawn(diff(pending.candidates[0], repaired))
+    named = tuple(Paragraph(words.say(f"code.drawn_{kind}")) for kind in kinds)
+    difference = CodeBlock(shown, "diff", words.text("code.difference"))
+    effects = said(Paragraph(words.say("code.repair")), difference, *named, *buttons(yes, no, columns=2))
     return moment.changed(pending=offer).turn(*effects)
 
 
@@ -145,6 +148,29 @@ def diff(before: str, after: str) -> str:
         lines = [part for a, b in pairs for part in (f"-{a}", f"+{b}")]
     shown = [line[:_WIDE] for line in lines[:_DIFF_SHOWN]]
     return "\n".join((*shown, "…") if len(lines) > _DIFF_SHOWN else shown)
+
+
+def drawn(difference: str) -> tuple[str, tuple[str, ...]]:
+    """Draw in the lines that differ what nobody would see; give the text and which kinds of marks were drawn."""
+    lines: list[str] = []
+    kinds: dict[str, None] = {}
+    for line in difference.split("\n"):
+        if not line.startswith(("-", "+")):
+            lines.append(line)
+            continue
+        seen = [_sight(char) for char in line]
+        kinds.update((kind, None) for _, kind in seen if kind)
+        lines.append("".join(char for char, _ in seen))
+    return "\n".join(lines), tuple(kinds)
+
+
+def _sight(char: str) -> tuple[str, str]:
+    if char == "\t":
+        return "→", "tab"
+    category = unicodedata.category(char)
+    if category in {"Zs", "Zl", "Zp"} and char != " ":
+        return "␣", "space"
+    return ("◌", "mark") if category in {"Cf", "Cc"} else (char, "")
 
 
 def _explained(moment: Moment, trouble: SyntaxTrouble | None) -> Turn:

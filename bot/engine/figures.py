@@ -34,8 +34,13 @@ def duration_within(ns: float, low: float, high: float) -> str:
 
 def interval(low: float, high: float) -> str:
     """Show an interval of ratios, both ends with the digits that its width allows."""
+    return "–".join(interval_ends(low, high))
+
+
+def interval_ends(low: float, high: float) -> tuple[str, str]:
+    """Show both ends of an interval of ratios."""
     places = max(_places(low, _half(low, high)), _places(high, _half(low, high)))
-    return f"{_rounded(low, places)}–{_rounded(high, places)}"
+    return _rounded(low, places), _rounded(high, places)
 
 
 def within(point: float, low: float, high: float) -> str:
@@ -90,7 +95,7 @@ def raised(exponent: int) -> str:
 
 def percent(share: float) -> str:
     """Show a share from 0 to 1 as a percentage."""
-    return f"{plain(share * 100)} %"
+    return f"{plain(share * 100)}%"
 
 
 def _half(low: float, high: float) -> float:

@@ -28,6 +28,8 @@ _PROSE_LINE = 200
 
 def heard(moment: Moment, event: TextSent) -> Turn:
     """Answer a text."""
+    if not stripped(event.text).strip():
+        return moment.turn(*said(Paragraph(moment.words.say("unknown.blank"))))
     kind = answerer.of(moment.course).manners.followup(event.text)
     carried = followups.carried_on(moment, kind) if kind else None
     if carried:

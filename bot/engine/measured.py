@@ -4,7 +4,7 @@ Law: digits only as the interval allows; no figure without its machine; the firs
 clock confirms it is always said.
 """
 
-from bot.engine.figures import duration, duration_within, interval, percent, plain, size, within
+from bot.engine.figures import duration, duration_within, interval, interval_ends, percent, plain, size, within
 from bot.engine.moment import Moment
 from bot.engine.replies import Block, Bullets, Code, Number, Paragraph, RatioRow, Spans, Text, TimingRow, Timings
 from sandbox_runner.protocol import Claim, Flag, Machine, Ratio, Result, Variant
@@ -38,13 +38,15 @@ def timings(moment: Moment, result: Result) -> tuple[Block, ...]:
 def verdict(moment: Moment, ratio: Ratio) -> Spans:
     """Word what a ratio allows to be said, as one sentence."""
     point, low, high = _oriented(ratio)
+    ends = interval_ends(low, high)
     few = moment.words.say("verdict.few") if ratio.few else ()
     said = moment.words.say(
         f"verdict.{ratio.claim}",
         name=Code(ratio.name[:_NAME]),
         against=Code(ratio.against[:_NAME]),
         times=moment.words.say("verdict.times", n=Number(within(point, low, high))),
-        interval=Number(interval(low, high)),
+        low=Number(ends[0]),
+        high=Number(ends[1]),
     )
     return (*said, *few)
 
@@ -130,9 +132,10 @@ def _unclear(moment: Moment, result: Result) -> tuple[Block, ...]:
 
 def _trust(moment: Moment, result: Result) -> tuple[Block, ...]:
     words = moment.words
+    told = any(flag.code == "noisy" for flag in result.flags)
     checked = words.say("time.checked_values" if result.checked == "fresh_inputs" else "time.checked_time_only")
     clock = words.say("time.confirmed" if result.confirmed else "time.not_confirmed")
-    noise = words.say("time.noise", noise=Number(percent(result.noise))) if result.noise > 0 else ()
+    noise = words.say("time.noise", noise=Number(percent(result.noise))) if result.noise > 0 and not told else ()
     first = words.say("time.first_call") if any(_row(variant).first_call for variant in result.variants) else ()
     return (Bullets(tuple(item for item in (checked, clock, noise, first) if item)),)
 
@@ -159,7 +162,7 @@ def _flag(moment: Moment, flag: Flag) -> Spans:
     if {"share", "times"} & set(flag.values) and words.has(f"{key}_sized"):
         key = f"{key}_sized"
     figures = {name: _figure(name, value) for name, value in flag.values.items() if name not in {"key", "n"}}
-    said = words.say(key, **figures) if words.has(key) else words.say("flag.unnamed", code=Code(flag.code[:40]))
+    said = words.say(key, **figures) if words.has(key) else words.say("flag.unnamed")
     line = words.say("flag.line", line=flag.line) if flag.line is not None else ()
     return (*said, *((Text(" "), *line) if line else ()))
 

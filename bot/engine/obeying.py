@@ -70,7 +70,7 @@ def cancelled(moment: Moment) -> Turn:
     moment = moment.changed(expects=Expects.NOTHING.value)
     if running:
         stops = tuple(CancelRun(run) for run in running)
-        return moment.turn(*stops, *dropped, *said(Paragraph(words.say("run.cancelling"))))
+        return moment.turn(*stops, *dropped, *said(Paragraph(words.say("run.cancel_sent"))))
     if dropped:
         return moment.turn(*dropped)
     go_on = presses.go_on_with_series(moment)

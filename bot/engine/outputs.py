@@ -101,7 +101,7 @@ def _note(moment: Moment, note: Note) -> Spans:
     words = moment.words
     key = f"note.{note.code}"
     if not words.has(key):
-        return words.say("note.unnamed", code=Code(note.code[:40]))
+        return words.say("note.unnamed")
     count = note.values.get("count", note.values.get("n", 0))
     figures = {name: _shown(value) for name, value in note.values.items() if name not in {"key", "n"}}
     return words.say(key, n=count if isinstance(count, int) else 0, **figures)

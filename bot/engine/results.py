@@ -3,6 +3,8 @@
 Law: every ending of the protocol has its sentence; everything out of the sandbox stays in code spans and code blocks.
 """
 
+import re
+
 from bot.engine import measured, outputs, presses, verdicts
 from bot.engine.bubbles import buttons
 from bot.engine.buttons import Op, encode
@@ -50,7 +52,21 @@ def ending_of(moment: Moment, result: Result) -> Spans:
             return words.say("ending.ok_time" if result.variants else "ending.ok_nothing_timed")
         quiet = not (result.stdout.bytes or result.stderr.bytes or result.value or result.files)
         return words.say("ending.ok_quiet" if quiet else "ending.ok")
-    return words.say(f"ending.{result.ending}")
+    own = _own_exit(moment, result)
+    return own or words.say(f"ending.{result.ending}")
+
+
+def _own_exit(moment: Moment, result: Result) -> Spans:
+    """Word an ending by `sys.exit`, with its status where the runner tells it; nothing for other endings."""
+    fault = result.fault
+    if fault is None or fault.name != "SystemExit":
+        return ()
+    if result.ending is Ending.NO_RESULT:
+        return moment.words.say("ending.exit_early")
+    status = re.fullmatch(r"SystemExit: (-?\d{1,10})", fault.last_line.strip())
+    if result.ending is not Ending.EXIT_NONZERO or status is None:
+        return ()
+    return moment.words.say("ending.exit_code", status=Number(status.group(1)))
 
 
 def _speaks_for_itself(result: Result) -> bool:
@@ -61,7 +77,8 @@ def _title(moment: Moment, job: Job | None, purpose: Purpose) -> tuple[Block, ..
     found = example_of(moment, purpose)
     if found:
         return (Heading(inline(found[1].title)),)
-    return (Heading(moment.words.say("run.title", file=Code(job.filename[:60] if job else "code.py"))),)
+    key = "time.title" if job and job.kind is JobKind.TIME else "run.title"
+    return (Heading(moment.words.say(key, file=Code(job.filename[:60] if job else "code.py"))),)
 
 
 def _limit(moment: Moment, reached: Reached | None) -> tuple[Block, ...]:
@@ -69,7 +86,7 @@ def _limit(moment: Moment, reached: Reached | None) -> tuple[Block, ...]:
         return ()
     words = moment.words
     key = f"limit.{reached.name}"
-    name = words.say(key) if words.has(key) else (Code(reached.name[:40]),)
+    name = words.say(key if words.has(key) else "limit.other")
     value: Spans = (Number(size(reached.value) if reached.unit == "bytes" else plain(reached.value)),)
     if reached.unit == "s":
         value = words.say("unit.seconds", n=Number(plain(reached.value)))

@@ -106,10 +106,14 @@ def again(moment: Moment, option: str) -> Turn:
 
 
 def cancelled(moment: Moment, run: str) -> Turn:
-    """Stop a run of this session; the reply that shows it will say so."""
+    """Stop a run of this session; the reply that shows it says so, until the end takes its place."""
     if run not in moment.session.running:
         return moment.turn(*said(Paragraph(moment.words.say("run.not_running"))))
-    return moment.turn(CancelRun(run), *said(Paragraph(moment.words.say("run.cancelling"))))
+    known = moment.known.run
+    if known is None or known.job.id != run:
+        return moment.turn(CancelRun(run), *said(Paragraph(moment.words.say("run.cancel_sent"))))
+    stopping = Reply((Paragraph(moment.words.say("run.cancelling")),))
+    return moment.turn(CancelRun(run), Edit(known.slot, stopping))
 
 
 def progressed(moment: Moment, event: RunProgressed) -> Turn:

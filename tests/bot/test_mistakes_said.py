@@ -41,7 +41,7 @@ def test_at_most_three_mistakes_are_said_in_their_order_and_other_remarks_after_
 
 def test_a_measured_mistake_is_said_with_its_size_and_its_line(talk: Conversation) -> None:
     (said,) = bullets(talk, Flag("h2d_copy", {"name": "step", "share": 0.62, "mistake": 6}, 7))
-    assert "62 %" in said
+    assert "62%" in said
     assert "step" in said
     assert said.endswith("(السطر 7)")
 

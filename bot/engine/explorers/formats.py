@@ -109,7 +109,7 @@ def _rounding(moment: Moment, kept: Stored, value: float) -> Spans:
         format=name,
         stored=Number(_shown(kept)),
         error=Number(digits(float(error), 3)),
-        relative=Number(f"{share} %"),
+        relative=Number(f"{share}%"),
     )
 
 

@@ -96,7 +96,7 @@ def _offers(moment: Moment, lesson: Lesson) -> tuple[Choice, ...]:
     if lesson.explorer.kind == "formats":
         return tuple(Choice(each, encode(Op.EXPLORE, lesson.slug, each)) for each in formats.OFFERED)
     return tuple(
-        Choice(moment.words.text("explorer.share", share=f"{share} %"), encode(Op.EXPLORE, lesson.slug, share))
+        Choice(moment.words.text("explorer.share", share=f"{share}%"), encode(Op.EXPLORE, lesson.slug, share))
         for share in amdahl.SHARES
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bot.engine.intake.lex import without_invisible
-from bot.engine.intake.types import MAX_FILE_BYTES, Notice, NoticeKind, Reason, Refused
+from bot.engine.intake.types import MAX_CHARACTERS, MAX_FILE_BYTES, Notice, NoticeKind, Reason, Refused
 
 _ARCHIVES = (
     b"PK\x03\x04",
@@ -62,7 +62,7 @@ def decode(name: str, data: bytes) -> Text | Refused:
     shown = _bare_name(name)
     kind = _KINDS.get(shown.rpartition(".")[2].lower()) if "." in shown else None
     if len(data) >= MAX_FILE_BYTES:
-        return Refused(Reason.TOO_LARGE, (("name", shown), ("size", str(len(data))), ("limit", str(MAX_FILE_BYTES))))
+        return _too_large(shown, len(data), kind)
     if kind is None:
         return Refused(Reason.UNKNOWN_KIND, (("name", shown),))
     if not data.strip():
@@ -74,6 +74,14 @@ def decode(name: str, data: bytes) -> Text | Refused:
     if data.startswith(_BINARIES) or b"\x00" in data:
         return Refused(Reason.BINARY, (("name", shown),))
     return _decoded(shown, kind, data)
+
+
+def _too_large(name: str, size: int, kind: Kind | None) -> Refused:
+    """Name the limit that code has to keep in the end, which is in characters; a notebook is mostly its outputs."""
+    values = (("name", name), ("size", str(size)), ("limit", str(MAX_CHARACTERS)))
+    if kind is Kind.NOTEBOOK:
+        return Refused(Reason.NOTEBOOK_TOO_LARGE, (*values, ("bytes", str(MAX_FILE_BYTES))))
+    return Refused(Reason.TOO_LARGE, values)
 
 
 def _decoded(name: str, kind: Kind, data: bytes) -> Text | Refused:

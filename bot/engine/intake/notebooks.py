@@ -42,7 +42,8 @@ def code_cells(text: str) -> list[str] | Refused:
 
 
 def _bad() -> Refused:
-    return Refused(Reason.BAD_NOTEBOOK, (("line", "1"), ("column", "1")))
+    """Refuse what is sound JSON, or too deep to tell, and no notebook."""
+    return Refused(Reason.NOTEBOOK_SHAPE)
 
 
 def _language(book: Mapping[str, object]) -> str:

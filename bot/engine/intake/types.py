@@ -28,6 +28,8 @@ class Reason(StrEnum):
     UTF16 = "utf16"
     NOT_UTF8 = "not_utf8"
     BAD_NOTEBOOK = "bad_notebook"
+    NOTEBOOK_SHAPE = "notebook_shape"
+    NOTEBOOK_TOO_LARGE = "notebook_too_large"
     EMPTY_NOTEBOOK = "empty_notebook"
     NOTEBOOK_LANGUAGE = "notebook_language"
     OTHER_LANGUAGE = "other_language"
