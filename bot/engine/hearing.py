@@ -4,7 +4,7 @@ Law: readings are tried from the surest to the vaguest, and the last one still s
 done. What a learner wrote is shown back, if at all, as code and cut.
 """
 
-from bot.engine import code, commands, obeying, practice, presses, reading
+from bot.engine import code, commands, labels, obeying, practice, presses, pressing, reading
 from bot.engine.answering import answerer, followups, replying
 from bot.engine.answering.manners import Talk
 from bot.engine.bubbles import buttons, said
@@ -37,6 +37,9 @@ def heard(moment: Moment, event: TextSent) -> Turn:
     said_command = commands.parse(event.text)
     if said_command:
         return obeying.obeyed(moment, said_command)
+    label = labels.payload(moment, event.text)
+    if label:
+        return pressing.pressed(moment, label)
     found = intake.read_text(event.text, event.entities)
     expected = _expected(moment, event, is_code=isinstance(found, Code))
     if expected:

@@ -1,0 +1,47 @@
+"""The fixed labels of buttons typed as text: which press they are."""
+
+from bot.engine import asks, presses
+from bot.engine.buttons import Op, encode
+from bot.engine.commands import Command
+from bot.engine.letters import fold
+from bot.engine.moment import Moment
+
+_OF_THE_ASK = {
+    "flip": presses.FLIP,
+    "knew": presses.KNEW,
+    "missed": presses.MISSED,
+    "confirm": presses.CONFIRM,
+}
+_COMMANDS = {
+    "go_on_reading": Command.NEXT,
+    "begin_first": Command.NEXT,
+    "begin_reading": Command.NEXT,
+    "outline": Command.LESSON,
+    "quiz_again": Command.QUIZ,
+    "cards_again": Command.CARDS,
+    "next_myth": Command.MYTHS,
+    "cancel_run": Command.CANCEL,
+}
+
+
+def payload(moment: Moment, text: str) -> str | None:
+    """Give the press that a typed label stands for now; None when it is no label, or leads nowhere now."""
+    folded = fold(text)
+
+    def typed(key: str) -> bool:
+        return bool(folded) and folded == fold(moment.words.text(f"button.{key}"))
+
+    ask = moment.known.ask
+    if ask and not asks.fault(moment, ask):
+        option = next((option for key, option in _OF_THE_ASK.items() if typed(key)), "")
+        if option:
+            return encode(Op.ANSWER, ask.id, option)
+    pending = moment.session.pending
+    if pending and pending.offered and (typed("accept_repair") or typed("refuse_repair")):
+        return encode(Op.ACCEPT, pending.check, "yes" if typed("accept_repair") else "no")
+    go_on = presses.go_on_with_series(moment)
+    if go_on and folded == fold(go_on.label):
+        return go_on.payload
+    command = next((each for each in Command if typed(each.value)), None)
+    command = command or next((each for key, each in _COMMANDS.items() if typed(key)), None)
+    return encode(Op.COMMAND, command.value) if command else None

@@ -1,0 +1,32 @@
+"""Labels of buttons, typed as text, do what the button does."""
+
+import pytest
+
+from bot.engine.commands import Command
+from bot.engine.events import TextSent
+from bot.testing import Conversation
+from content.schema import Course
+
+
+@pytest.mark.parametrize("command", [c for c in Command if c not in {Command.EXAMPLE, Command.EXERCISE}])
+def test_the_label_of_every_command_is_understood(talk: Conversation, course: Course, command: Command) -> None:
+    said = talk.take(TextSent(str(course.phrases[f"button.{command}"])))
+    assert said
+    assert "ليس أمرًا معروفًا" not in str(said)
+    assert "فُهم هذا السؤال" not in str(said)
+
+
+def test_a_card_is_flipped_and_graded_by_typed_labels(talk: Conversation) -> None:
+    talk.take(TextSent("بطاقات"))
+    assert "ظهر 0" in str(talk.take(TextSent("إظهار الجواب")))
+    talk.take(TextSent("عرفتها"))
+    assert talk.session.series is not None
+    assert talk.session.series.done == 1
+
+
+def test_leaving_a_check_by_a_word_keeps_it(talk: Conversation) -> None:
+    talk.take(TextSent("كويز"))
+    talk.take(TextSent("خروج"))
+    assert talk.session.expects == ""
+    assert talk.session.series is not None
+    assert "السؤال" in str(talk.take(TextSent("متابعة الاختبار")))
