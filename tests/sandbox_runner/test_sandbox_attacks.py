@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sandbox_runner.protocol import Ending, JobKind
+from bot.adapters.shell.render import plain
+from bot.engine.events import CodeSent
+from bot.testing import Conversation
+from content.loader import load_course
+from sandbox_runner.protocol import Ending, JobKind, Result
 
 if TYPE_CHECKING:
     from conftest import Walls
@@ -20,6 +24,24 @@ _spec.loader.exec_module(attack_data)
 ATTACKS: list[dict[str, Any]] = attack_data.all_attacks()
 
 
+COURSE = load_course()
+
+
+def assert_told(result: Result) -> None:
+    """Let the engine tell the learner of it: the sentence of its ending, or what speaks for itself."""
+    talk = Conversation(COURSE)
+    talk.take(CodeSent("x = 1"))
+    text = "\n".join(plain(reply) for reply in talk.finish(lambda job: replace(result, job_id=job.id)))
+    keys = (f"ending.{result.ending}", "ending.ok_", "ending.exit_")
+    sentences = [
+        phrase.split("{")[0]
+        for key, phrase in COURSE.phrases.items()
+        if isinstance(phrase, str) and key.startswith(keys)
+    ]
+    speaking = [result.fault.name] if result.fault else [one.name for one in result.variants]
+    assert any(part in text for part in (*sentences, *speaking)), text
+
+
 @pytest.mark.sandbox
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack["id"])
 async def test_an_attack_gets_its_ending_and_leaves_nothing(walls: "Walls", attack: dict[str, Any]) -> None:
@@ -27,6 +49,7 @@ async def test_an_attack_gets_its_ending_and_leaves_nothing(walls: "Walls", atta
     result = await walls.run(attack_data.source_of(attack), limits, JobKind(attack.get("kind", "run")))
     assert result.ending in attack["endings"], (result.fault, result.notes, result.stderr)
     assert set(attack.get("notes", ())) <= {note.code for note in result.notes}
+    assert_told(result)
     assert walls.survivors() == []
     after = await walls.run("print('next')")
     assert (after.ending, after.stdout.head) == (Ending.OK, "next\n")
