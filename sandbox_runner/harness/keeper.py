@@ -225,6 +225,7 @@ def _shield() -> None:
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's handler would let anyone inside interrupt us
 
 
 def _plain_signals() -> None:

@@ -15,6 +15,7 @@ _V1_NEEDED = ("memory", "pids", "cpuacct")
 _V1_WELCOME = ("cpu",)
 _V2_NEEDED = ("memory", "pids", "cpu")
 _PERIOD_US = 100_000
+_TCP_PART = 16
 _LEAF = "tasree-runner"
 _REMOVE_TRIES = 200
 _REMOVE_PAUSE_S = 0.005
@@ -230,6 +231,9 @@ def _limit_v1(folders: dict[str, Path], memory_bytes: int, processes: int, cores
     both = memory / "memory.memsw.limit_in_bytes"
     if both.exists():
         both.write_text(str(memory_bytes))
+    tcp = memory / "memory.kmem.tcp.limit_in_bytes"  # buffers of TCP count apart here, and are the whole host's
+    if tcp.exists():
+        tcp.write_text(str(memory_bytes // _TCP_PART))
     (folders["pids"] / "pids.max").write_text(str(processes))
     if "cpu" in folders and cores:
         (folders["cpu"] / "cpu.cfs_period_us").write_text(str(_PERIOD_US))

@@ -1,8 +1,9 @@
 """The policy of the walls, read from `policy.json` beside this module: binds, environment, limits, system calls.
 
 Law: what is allowed inside is data; code only carries it out. `clone_flags_refused` are the CLONE_NEW* bits,
-`ioctls_refused` are TIOCSTI and TIOCLINUX, socket families are unix, inet, inet6 and netlink (for getifaddrs).
-`device_nodes_cuda` are what every GPU job needs beside the node of the GPU lent to it.
+`ioctls_refused` are TIOCSTI and TIOCLINUX, socket families are unix, inet, inet6 and netlink (of which only protocol 0,
+for getifaddrs). `refuse_on_init` are calls that the kernel lets one process of a uid make on another: refused on the
+keeper. `device_nodes_cuda` are what every GPU job needs beside the node of the GPU lent to it.
 """
 
 import json
@@ -18,8 +19,10 @@ class Seccomp:
 
     refuse: tuple[str, ...]
     absent: tuple[str, ...]
+    refuse_on_init: tuple[str, ...]
     clone_flags_refused: tuple[int, ...]
     socket_families_allowed: tuple[int, ...]
+    netlink_protocols_allowed: tuple[int, ...]
     ioctls_refused: tuple[int, ...]
 
 

@@ -5,6 +5,8 @@ says that it does not exist here, since a call that cannot be named cannot be ma
 """
 
 import errno
+import os
+import socket
 import tempfile
 from functools import cache
 
@@ -14,6 +16,8 @@ from sandbox_runner.errors import SetupError
 from sandbox_runner.sandbox.policy import Seccomp
 
 _HIGHEST_FAMILY = 64
+_HIGHEST_PROTOCOL = 31
+_INIT = 1
 _WORD = 0xFFFFFFFF
 
 
@@ -30,6 +34,11 @@ def compile_filter(policy: Seccomp) -> bytes:
         _rule(rules, refuse, name)
     for name in policy.absent:
         _rule(rules, pyseccomp.ERRNO(errno.ENOSYS), name)
+    for name in policy.refuse_on_init:
+        rules.add_rule(refuse, name, pyseccomp.Arg(0, pyseccomp.MASKED_EQ, _WORD, _INIT))
+    # whole groups and users of processes, the keeper among them; then the keeper itself
+    rules.add_rule(refuse, "setpriority", pyseccomp.Arg(0, pyseccomp.NE, os.PRIO_PROCESS))
+    rules.add_rule(refuse, "setpriority", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _WORD, _INIT))
     for flag in policy.clone_flags_refused:
         rules.add_rule(refuse, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, flag, flag))
     unsupported = pyseccomp.ERRNO(errno.EAFNOSUPPORT)
@@ -38,12 +47,22 @@ def compile_filter(policy: Seccomp) -> bytes:
             if family not in policy.socket_families_allowed:
                 rules.add_rule(unsupported, call, pyseccomp.Arg(0, pyseccomp.EQ, family))
         rules.add_rule(unsupported, call, pyseccomp.Arg(0, pyseccomp.GT, _HIGHEST_FAMILY))
+    _netlink(rules, policy.netlink_protocols_allowed)
     for request in policy.ioctls_refused:
         rules.add_rule(refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _WORD, request))
     with tempfile.TemporaryFile() as out:
         rules.export_bpf(out)
         out.seek(0)
         return out.read()
+
+
+def _netlink(rules: pyseccomp.SyscallFilter, allowed: tuple[int, ...]) -> None:
+    """Refuse every protocol of netlink but those allowed: events of the host's devices come over one of them."""
+    refuse, family = pyseccomp.ERRNO(errno.EPROTONOSUPPORT), pyseccomp.Arg(0, pyseccomp.EQ, socket.AF_NETLINK)
+    for protocol in range(_HIGHEST_PROTOCOL + 1):
+        if protocol not in allowed:
+            rules.add_rule(refuse, "socket", family, pyseccomp.Arg(2, pyseccomp.EQ, protocol))
+    rules.add_rule(refuse, "socket", family, pyseccomp.Arg(2, pyseccomp.GT, _HIGHEST_PROTOCOL))
 
 
 def _rule(rules: pyseccomp.SyscallFilter, action: int, name: str) -> None:
