@@ -53,3 +53,8 @@ def test_an_unknown_note_or_flag_shows_no_raw_code(talk: Conversation) -> None:
         lambda job: Result(job.id, job.kind, Ending.OK, notes=(Note("strange_note"),), flags=(Flag("strange_flag"),))
     )
     assert "strange" not in str(said)
+
+
+def test_a_lone_division_is_code(talk: Conversation) -> None:
+    talk.take(TextSent("1/0"))
+    assert [job.source for job in talk.waiting] == ["1/0"]

@@ -4,6 +4,7 @@ Law: pure and linear; nothing is parsed or run here, and nothing is changed in s
 sent, the second what it may have been: the limited child says which one is Python.
 """
 
+import re
 from collections.abc import Sequence
 
 from bot.engine.events import Entity
@@ -57,6 +58,10 @@ __all__ = [
 
 _MARKS = "".join(INVISIBLE)
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
+
+
+_SUM = re.compile(r"\d+(?:\.\d+)? ?(?:/|//|\*\*?|%|\+) ?\d+(?:\.\d+)?", re.ASCII)
+"""Two numbers with a sign between them, alone: to be computed. A dash is left out, for it makes ranges too."""
 
 
 def join_parts(parts: Sequence[str]) -> str:
@@ -235,6 +240,8 @@ def _of_bare(text: str, entities: tuple[Entity, ...]) -> Intake:
         return Traceback(bare.last_line)
     if any(line.startswith("# ") for line in lines) and not has_code(lines):
         return Refused(Reason.NO_CODE)
+    if _SUM.fullmatch(text.strip()):
+        return finish(Draft([text.strip()]))
     led = behind_command(lines)
     if led:
         return finish(Draft([led], notices=[Notice(NoticeKind.PROSE_SET_ASIDE)]))
