@@ -3,6 +3,7 @@ import re
 import struct
 from collections.abc import Callable
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -316,3 +317,8 @@ def test_buttons_stand_in_one_to_four_columns(columns: int) -> None:
 @pytest.mark.parametrize("make", [isolates.label, lambda text: coloured(text, "python")])
 def test_plain_text_survives(make: Callable[[str], str]) -> None:
     assert "".join(_read(str(make("a < b && 'c' ≥ ٣"))).text) == "a < b && 'c' ≥ ٣"
+
+
+def test_the_placeholder_of_an_empty_line_is_drawn_right_to_left() -> None:
+    page = (Path(__file__).resolve().parents[3] / "bot/adapters/web/static/page.css").read_text(encoding="utf-8")
+    assert "#line:placeholder-shown { direction: rtl" in page
