@@ -88,7 +88,7 @@ def read_told(said: Mapping[str, object]) -> Told | None:
     """Read the harness's word strictly; None when it is not of the form that a harness speaks."""
     fault = said.get("fault")
     value, folded = said.get("value", ""), said.get("folded", 0)
-    if not isinstance(value, str) or type(folded) is not int:
+    if not isinstance(value, str) or type(folded) is not int or not 0 <= folded <= _MOST_LINES:
         return None
     if fault is None:
         return Told(

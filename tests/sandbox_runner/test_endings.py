@@ -147,6 +147,8 @@ def test_a_timing_keeps_its_own_ending_unless_more_was_seen_outside() -> None:
         {"fault": {"name": "x"}},
         {"value": 3},
         {"folded": "many"},
+        {"folded": 10**23},
+        {"folded": -1},
     ],
 )
 def test_a_word_of_another_form_is_none(said: dict[str, object]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from sandbox_runner.errors import SetupError, WireError
 from sandbox_runner.sandbox import probing
-from sandbox_runner.sandbox.cgroup import Cgroups, NoCgroupError, find_cgroups
+from sandbox_runner.sandbox.cgroup import Cgroups, NoCgroupError, _limit_v1, find_cgroups
 from sandbox_runner.sandbox.policy import Seccomp, load_policy
 from sandbox_runner.sandbox.report import Report, read_report
 from sandbox_runner.sandbox.seccomp import compile_filter
@@ -188,3 +188,9 @@ def test_counts_and_sizes_are_capped(collecting: types.ModuleType, tmp_path: Pat
     assert said[2:] == ["total"] * 4
     assert list(_collected(collecting, tmp_path, files=1).values())[1:] == ["count"] * 5
     assert "too_many" in _collected(collecting, tmp_path, entries=3).values()
+
+
+def test_version_1_caps_the_buffers_of_tcp_which_it_counts_apart(tmp_path: Path) -> None:
+    (tmp_path / "memory.kmem.tcp.limit_in_bytes").touch()
+    _limit_v1(dict.fromkeys(("memory", "pids", "cpuacct"), tmp_path), 64 << 20, 8, 0.0)
+    assert (tmp_path / "memory.kmem.tcp.limit_in_bytes").read_text() == str(4 << 20)
