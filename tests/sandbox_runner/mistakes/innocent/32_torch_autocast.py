@@ -3,8 +3,8 @@
 import torch
 
 torch.manual_seed(0)
-a = torch.randn(300, 300)
-b = torch.randn(300, 300)
+a = torch.randn(1200, 1200)
+b = torch.randn(1200, 1200)
 
 
 def product():
