@@ -208,7 +208,8 @@ async def test_what_never_ends_is_a_timeout_that_names_its_limit(
 
 async def test_a_timeout_while_measuring_keeps_what_was_measured() -> None:
     source = (
-        "import gc, time\nmeasuring = []\nx = list(range(5000))\n# %% a\nsum(x)\n# %% b\n"
+        "import gc, random, time\nmeasuring = []\nx = list(range(5000))\n"
+        "# %% a\ntime.sleep(random.random() / 100)\nsum(x)\n# %% b\n"  # uneven, so that it does not stop early
         "if not gc.isenabled(): measuring.append(time.monotonic())\n"
         "while measuring and time.monotonic() - measuring[0] > 3: pass\nsum(x)\n"
     )
