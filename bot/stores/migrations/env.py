@@ -2,11 +2,11 @@
 
 from alembic import context
 
-from bot.stores import tables
+from bot.stores import learned
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=tables.metadata,
+    target_metadata=learned.cards.metadata,
     render_as_batch=True,
     transaction_per_migration=True,
 )
