@@ -202,7 +202,9 @@ def _told(facts: Facts) -> Verdict:
         status = ended.status
         if status is None or ended.forced or not os.WIFEXITED(status):
             return Verdict(Ending.INFRA_ERROR)
-        return Verdict(Ending.EXIT_NONZERO if os.WEXITSTATUS(status) else Ending.NO_RESULT)
+        if not (number := os.WEXITSTATUS(status)):
+            return Verdict(Ending.NO_RESULT)
+        return Verdict(Ending.EXIT_NONZERO, notes=(Note("exit_status", {"status": number}),))
     if told.fault is None:
         if told.empty:
             return Verdict(Ending.NO_RESULT, notes=(Note("empty"),))

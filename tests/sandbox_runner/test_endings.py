@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox_runner.endings import Cause, Facts, Told, judge, judge_measured, read_told
-from sandbox_runner.protocol import Device, Ending, Fault, Limits, Phase
+from sandbox_runner.protocol import Device, Ending, Fault, Limits, Note, Phase
 from sandbox_runner.sandbox.port import Ended
 
 CLEAN = Ended(status=0)
@@ -23,6 +23,10 @@ def _raised(name: str, last: str = "", number: int = 0, **more: Any) -> Facts:  
 
 def _ended(status: int, **more: Any) -> Facts:  # noqa: ANN401 - Ended's own
     return replace(FACTS, told=None, ended=Ended(status=status, **more))
+
+
+def test_an_exit_behind_pythons_back_tells_its_status() -> None:
+    assert judge(_ended(3 << 8)).notes == (Note("exit_status", {"status": 3}),)
 
 
 @pytest.mark.parametrize(
