@@ -17,6 +17,8 @@ has_library libseccomp.so.2 || missing+=(libseccomp2)
 "${LEARNERS_BASE:-/usr/bin/python3}" -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 if [ "$part" = test ]; then
     command -v chromium >/dev/null || missing+=(chromium)
+    # Debian keeps the server's programs off the PATH, in a folder a version.
+    command -v initdb >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || missing+=(postgresql)
 fi
 # The second way to confine needs root, and not every distribution has it: without it its tests are skipped and counted.
 wished=()
