@@ -36,6 +36,11 @@ class Op(StrEnum):
     """run the job of the run `ref` again; option `time`, `run` or a budget"""
     ACCEPT = "fix"
     """accept (option `yes`) or refuse (`no`) the repair of the check `ref`"""
+    REVIEW = "rev"
+    """reviews: ref empty begins them, `more` goes past the cap, `undo` takes back the grade of the ask `option`, `held`
+    lists the cards held back, `hold` and `resume` are of the card `option`"""
+    REPORT = "rep"
+    """a mistake in the card or item `ref`; option the reason's code, empty asks for it"""
     COMMAND = "cmd"
     """the command named by `ref`"""
 

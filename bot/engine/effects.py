@@ -5,8 +5,10 @@ transaction.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
+from bot.engine.remembering import rows as remembering
 from bot.engine.replies import Reply
 from bot.engine.session import Session
 from sandbox_runner.protocol import Job
@@ -55,7 +57,8 @@ class CancelRun:
 class Ask:
     """A question as it was asked: a stored row, answered once.
 
-    `options` are the option ids in the order shown; `answer` is the last one given; `closed` once it was graded.
+    `options` are the option ids in the order shown; `answer` is the last one given; `closed` once it was graded;
+    `asked_at` is known once it was stored.
     """
 
     id: str
@@ -68,6 +71,7 @@ class Ask:
     answer: str = ""
     tries: int = 0
     closed: bool = False
+    asked_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +83,16 @@ class OpenAsk:
 
 @dataclass(frozen=True, slots=True)
 class CloseAsk:
-    """Store the answer to an ask; the first answer stands, `credit` from 0 to 1."""
+    """Store the answer to an ask; the first answer stands, `credit` from 0 to 1.
+
+    `learned` is what the answer says of the learner; it counts only with the first answer.
+    """
 
     ask: str
     answer: str
     credit: float
     misconception: str = ""
+    learned: remembering.Learned | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,7 @@ class CountTry:
 class Record:
     """Rows to be written in the transaction that saves the session."""
 
-    rows: tuple[OpenAsk | CloseAsk | CountTry, ...]
+    rows: tuple[OpenAsk | CloseAsk | CountTry | remembering.Row, ...]
 
 
 Effect = Say | Edit | CheckCode | RunCode | CancelRun | Record

@@ -170,6 +170,35 @@ class Bits:
 
 
 @dataclass(frozen=True, slots=True)
+class Bar:
+    """A share from 0 to 1 under its name; `shown` words it, `state` colours it and `says` words the state."""
+
+    name: str
+    share: float
+    shown: str
+    state: Literal["new", "growing", "mastered"]
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Shares as bars, right to left like the prose around them; where nothing is drawn, `in_words` says them."""
+
+    bars: tuple[Bar, ...]
+    alt: str
+    kind: Literal["bars"] = "bars"
+
+    def in_words(self) -> "Bullets":
+        """Give the same as a list."""
+        return Bullets(
+            tuple(
+                (Text(f"{bar.name}: "), *((Number(bar.shown), Text("، ")) if bar.shown else ()), Text(bar.says))
+                for bar in self.bars
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """A phase of a run under way: `done` of `total` where both are known; `state` is `past`, `now` or `ahead`."""
 
@@ -205,7 +234,7 @@ class Choices:
 
 
 Block = Annotated[
-    Heading | Paragraph | Bullets | CodeBlock | Picture | Attachment | Timings | Bits | Steps | Choices,
+    Heading | Paragraph | Bullets | CodeBlock | Picture | Attachment | Timings | Bits | Bars | Steps | Choices,
     Field(discriminator="kind"),
 ]
 

@@ -53,10 +53,20 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
+class Graded:
+    """The last grade of a card, while it can be undone: its ask, its review, and the series as it stood before."""
+
+    ask: str
+    review: str
+    series: Series
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """Everything a turn remembers. `asked` is the ask that is open; `expects` says what a typed line would be.
 
-    `told` is the section from which the last question was answered, for what carries on from it.
+    `told` is the section from which the last question was answered, for what carries on from it; `ran` says that the
+    end of a run was told since the learner came here.
     `aside` are series left in the middle. To the open ask belong `hinted` (hints shown), `tried` (failed answers),
     `marked` (options marked or placed, not confirmed yet), `panel` (the slot of the reply that shows the marks) and
     `earned` (the best credit of a partial answer).
@@ -81,6 +91,8 @@ class Session:
     panel: str = ""
     earned: float = 0.0
     told: Place | None = None
+    ran: bool = False
+    graded: Graded | None = None
 
     def with_(self, **changes: object) -> "Session":
         """Give a copy with some fields changed."""

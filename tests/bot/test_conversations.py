@@ -64,6 +64,9 @@ def told(reply: Reply) -> str:
                 lines += [
                     f"| {row.name} | {row.sign} {row.exponent} {row.fraction} | {row.shown}" for row in block.rows
                 ]
+            case "bars":
+                lines.append(f"<bars: {block.alt}>")
+                lines += [f"| {bar.name} | {bar.shown} | {bar.says}" for bar in block.bars]
             case "steps":
                 lines.append(" ".join(step_told(step) for step in block.steps))
             case "choices":

@@ -5,6 +5,7 @@ from typing import assert_never
 
 from bot.engine.replies import (
     Attachment,
+    Bars,
     Bits,
     Block,
     Bullets,
@@ -68,6 +69,8 @@ def _block(block: Block, number: int) -> str:
             return _timings(block)
         case Bits():
             return _bits(block)
+        case Bars():
+            return _block(block.in_words(), number)
         case Steps(steps):
             return "\n".join(
                 f"{_MARKS[step.state]} {step.label}{f' {step.done}/{step.total}' if step.total else ''}"

@@ -13,7 +13,7 @@ from typing import assert_never
 
 from markupsafe import Markup
 
-from bot.adapters.web import bits, files, isolates, timings
+from bot.adapters.web import bars, bits, files, isolates, timings
 from bot.adapters.web.colour import coloured
 from bot.engine import replies
 from bot.ports import Shown
@@ -71,6 +71,8 @@ def _block(block: replies.Block, look: Look) -> Markup:
             return timings.figure(block, look.words, _spans)
         case replies.Bits():
             return bits.figure(block)
+        case replies.Bars():
+            return bars.figure(block)
         case replies.Steps(steps=steps):
             return Markup('<ol class="steps">{}</ol>').format(_joined(_step(step) for step in steps))
         case replies.Choices():
