@@ -10,7 +10,7 @@ from pathlib import Path as Folder
 
 from pydantic import Field
 
-from content import phrasing, rules, schema, strictyaml, tongue
+from content import glossary, phrasing, rules, schema, strictyaml, tongue
 from content.drafts import LESSON_FILE, Draft, read_draft
 from content.faults import CourseError, Fault
 from content.folders import UnreadableError, read_inside
@@ -58,11 +58,17 @@ def survey(root: Folder) -> tuple[schema.Course | None, tuple[Fault, ...]]:
         rules.check_lesson(draft)
     rules.check_ids(drafts)
     spoken = tongue.read(root)
-    documents = (listed, gone_file, phrases_file, *spoken.documents, *(draft.document for draft in drafts))
+    terms, terms_file = glossary.read(root)
+    named = (terms_file,) if terms_file else ()
+    if terms_file:
+        glossary.check_terms(terms_file, terms, drafts)
+    read = (phrases_file, *named, *(draft.document for draft in drafts))
+    glossary.check_words(root, terms, read, drafts)
+    documents = (listed, gone_file, *spoken.documents, *read)
     faults = tuple(sorted({fault for document in documents for fault in document.faults}))
     if faults:
         return None, faults
-    return _course(drafts, phrases, retired, spoken), ()
+    return _course(drafts, phrases, retired, spoken, terms), ()
 
 
 def _document(root: Folder, name: str) -> strictyaml.Document:
@@ -103,6 +109,7 @@ def _course(
     phrases: Mapping[str, schema.Phrase],
     retired: tuple[schema.Retired, ...],
     spoken: tongue.Tongue,
+    terms: tuple[schema.Term, ...],
 ) -> schema.Course:
     lessons = tuple(draft.lesson for draft in drafts if draft.lesson)
     files = {f"{draft.slug}/{name}": text for draft in drafts for name, text in draft.files.items()}
@@ -116,6 +123,7 @@ def _course(
         aliases=spoken.aliases,
         speech=spoken.speech,
         bands=spoken.bands,
+        glossary=terms,
         hash=_hash(lessons, phrases, retired, files, pictures),
     )
 

@@ -388,7 +388,9 @@ class Speech(Closed):
     `stop_words` are lines of words parted by spaces; `latin` gives, to an Arabic word, how it is typed in Latin script;
     `together` gives, to a token of the aliases, sets of other tokens that mean it when they stand in one question;
     `everyday` are lines of tokens that other subjects have as well, so that they make no answer surer; `asking` are
-    words with which a question begins, `followups` and `talk` whole short texts, `orders` what a text holds.
+    words with which a question begins, `followups` and `talk` whole short texts, `orders` what a text holds; `defining`
+    are lines of words that ask for a term's meaning, before or behind it; `of_run` are words, and forms of several,
+    by which a question is known to be about the learner's last run.
     """
 
     stop_words: tuple[str, ...] = ()
@@ -401,6 +403,27 @@ class Speech(Closed):
     )
     talk: Mapping[Literal["greeting", "thanks", "insult", "who", "bye"], tuple[str, ...]] = Field(default_factory=dict)
     orders: tuple[str, ...] = ()
+    defining: tuple[str, ...] = ()
+    of_run: Mapping[
+        Literal["outcome", "mine", "last", "this", "result", "explain", "unclear", "sure", "interval", "error", "same"],
+        tuple[str, ...],
+    ] = Field(default_factory=dict)
+
+
+class Term(Closed):
+    """A term of the course: one word for one thing, with the section that explains it.
+
+    `names` are further names by which learners ask for it; `instead_of` are the synonyms that no text may use, without
+    the article, each word in the form in which it would stand (`فجوة`, `فجوات`).
+    """
+
+    term: Prose = Field(max_length=40)
+    english: str = Field(min_length=2, max_length=40)
+    meaning: Prose = Field(max_length=300)
+    lesson: Slug
+    section: Slug
+    names: tuple[str, ...] = ()
+    instead_of: tuple[str, ...] = ()
 
 
 class Fitted(Closed):
@@ -431,8 +454,8 @@ class Course(Closed):
 
     `files` holds every text file that lessons name, keyed `<slug>/<file>`; `pictures` the bytes of every picture, by
     the same keys; `hash` changes when anything of it changes. `aliases` give to a canonical word the forms in which
-    learners write it; `speech` and `bands` are what reading a question needs besides; no asked item
-    depends on these three, so they leave `hash` as it is.
+    learners write it; `speech` and `bands` are what reading a question needs besides, `glossary` says what the terms
+    mean; no asked item depends on these four, so they leave `hash` as it is.
     """
 
     lessons: tuple[Lesson, ...]
@@ -443,4 +466,5 @@ class Course(Closed):
     aliases: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, repr=False)
     speech: Speech = Field(default_factory=Speech, repr=False)
     bands: Bands = Field(default_factory=Bands, repr=False)
+    glossary: tuple[Term, ...] = Field(default=(), repr=False)
     hash: str

@@ -5,7 +5,7 @@ done. What a learner wrote is shown back, if at all, as code and cut.
 """
 
 from bot.engine import code, commands, labels, obeying, practice, presses, pressing, reading
-from bot.engine.answering import answerer, followups, replying
+from bot.engine.answering import answerer, followups, glossary, lastrun, replying
 from bot.engine.answering.manners import Talk
 from bot.engine.bubbles import buttons, said
 from bot.engine.commands import Command
@@ -82,8 +82,13 @@ def _prose(moment: Moment, text: str) -> Turn:
     talk = manners.talk(text)
     if talk and not answerer.of(moment.course).ask(text).terms.own:
         return _talked(moment, talk)
+    meaning = glossary.defined(moment, text)
+    if meaning:
+        return meaning
     near = None if manners.asks(text) else commands.nearest(text)
-    return _suggested(moment, text, near) if near else replying.answered(moment, text)
+    if near:
+        return _suggested(moment, text, near)
+    return lastrun.answered(moment, text) or replying.answered(moment, text)
 
 
 def _talked(moment: Moment, talk: Talk) -> Turn:

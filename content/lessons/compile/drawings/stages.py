@@ -7,8 +7,8 @@ from content.drawing import MONO, Palette, rtl
 
 HEIGHT = 4.9
 STAGES = (
-    ("TorchDynamo", "يقرأ الدالة ويستخرج المخطط"),
-    ("AOTAutograd", "يضيف مخطط التدرجات في التدريب"),
+    ("TorchDynamo", "يقرأ الدالة ويستخرج الرسم"),
+    ("AOTAutograd", "يضيف رسم التدرجات في التدريب"),
     ("TorchInductor", "يدمج العمليات ويولّد الكود"),
 )
 LEFT, WIDTH, TALL, STEP = 40, 280, 58, 84

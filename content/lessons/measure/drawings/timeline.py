@@ -20,7 +20,7 @@ def draw(axes: Axes, palette: Palette) -> None:
 
 
 def _half(axes: Axes, palette: Palette, top: float, *, waits: bool) -> None:
-    title = f"بعد {code('synchronize')}: زمن العمل كله" if waits else "بلا انتظار: زمن الإرسال وحده"
+    title = f"بعد {code('synchronize')}: زمن العمل كله" if waits else "بلا انتظار: زمن الإطلاق وحده"
     color = palette.accent if waits else palette.other
     axes.text(340, top + 22, rtl(title), ha="right", va="center", fontsize=11, fontweight="bold", color=color)
     _lane(axes, top + 62, "CPU", palette)
@@ -45,7 +45,7 @@ def _measured(axes: Axes, palette: Palette, y: float, *, waits: bool) -> None:
     axes.add_patch(FancyArrowPatch((LEFT, y), (end, y), color=color, **look))
     said = "تتوقف الساعة بعد انتهاء العمل" if waits else "تتوقف الساعة والعمل مستمر"
     axes.text(340, y + 24, rtl(said), ha="right", va="center", fontsize=10, color=color)
-    note = "الأرقام 1 و2 و3 عمليات متتالية" if waits else "المعالج الرسومي لم يُنهِ العملية الأولى بعد"
+    note = "الأرقام 1 و2 و3 عمليات متتالية" if waits else "بطاقة الرسوميات لم يُنهِ العملية الأولى بعد"
     axes.text(340, y + 48, rtl(note), ha="right", va="center", fontsize=9.5, color=palette.faint)
 
 

@@ -19,7 +19,7 @@ CALLS = (
 def draw(axes: Axes, palette: Palette) -> None:
     """Draw the calls from the first, at the top, to the last."""
     axes.text(
-        340, 22, rtl("نداءات متتالية للدالة نفسها"), ha="right", va="center", fontsize=11, fontweight="bold",
+        340, 22, rtl("استدعاءات متتالية للدالة نفسها"), ha="right", va="center", fontsize=11, fontweight="bold",
         color=palette.ink,
     )  # fmt: skip
     _head(axes, 274, "المدخل", palette)
@@ -33,7 +33,7 @@ def draw(axes: Axes, palette: Palette) -> None:
         axes.add_patch(FancyArrowPatch((206, y + 18), (174, y + 18), color=edge, **look))
         _box(axes, (20, y, 152, 36), fill, edge)
         axes.text(96, y + 18, rtl(verdict), ha="center", va="center", fontsize=10, color=palette.ink)
-    axes.text(340, 354, rtl("ثلاث ترجمات لخمسة نداءات"), ha="right", va="center", fontsize=9.5, color=palette.faint)
+    axes.text(340, 354, rtl("ثلاث ترجمات لخمسة استدعاءات"), ha="right", va="center", fontsize=9.5, color=palette.faint)
     axes.text(
         340, 378, rtl("القيم لا تُفحص، والشكل والنوع يُفحصان"), ha="right", va="center", fontsize=9.5, color=palette.faint
     )
