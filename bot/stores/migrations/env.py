@@ -2,8 +2,9 @@
 
 from alembic import context
 
-from bot.stores import learned
+from bot.stores import learned, posted
 
+assert posted.mailboxes.metadata is learned.cards.metadata  # noqa: S101 - each module adds its tables to the same one
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=learned.cards.metadata,

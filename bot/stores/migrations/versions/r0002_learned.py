@@ -31,9 +31,10 @@ def upgrade() -> None:
         sa.Column("ratio_high", sa.Float(), nullable=True),
         sa.Column("share", sa.Float(), nullable=True),
         sa.Column("confirmed", sa.Boolean(), nullable=False),
+        sa.Column("board", sa.Boolean(), nullable=False),
         sa.Column("machine", sa.String(length=80), nullable=False),
         sa.Column("device", sa.String(length=8), nullable=False),
-        sa.Column("outcome", sa.Text(), nullable=False),
+        sa.Column("outcome", sa.String(length=40), nullable=False),
         sa.Column("attempted_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(
             ["learner"], ["learners.id"], name=op.f("fk_attempts_learner_learners"), ondelete="CASCADE"
@@ -41,19 +42,20 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("run", name=op.f("pk_attempts")),
     )
     with op.batch_alter_table("attempts") as batch_op:
-        batch_op.create_index("ix_attempts_board", ["exercise", "machine", "ratio"], unique=False)
+        batch_op.create_index("ix_attempts_board", ["exercise", "board", "machine", "ratio"], unique=False)
         batch_op.create_index("ix_attempts_learner_exercise", ["learner", "exercise"], unique=False)
 
     op.create_table(
         "board_names",
         sa.Column("learner", sa.String(length=12), nullable=False),
         sa.Column("name", sa.String(length=40), nullable=False),
+        sa.Column("likeness", sa.String(length=80), nullable=False),
         sa.Column("chosen_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(
             ["learner"], ["learners.id"], name=op.f("fk_board_names_learner_learners"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("learner", name=op.f("pk_board_names")),
-        sa.UniqueConstraint("name", name=op.f("uq_board_names_name")),
+        sa.UniqueConstraint("likeness", name=op.f("uq_board_names_likeness")),
     )
     op.create_table(
         "cards",
@@ -115,6 +117,7 @@ def upgrade() -> None:
         sa.Column("rev", sa.Integer(), nullable=False),
         sa.Column("rating", sa.Integer(), nullable=False),
         sa.Column("memory_before", sa.Text(), nullable=True),
+        sa.Column("was_due", sa.Boolean(), nullable=False),
         sa.Column("undone", sa.Boolean(), nullable=False),
         sa.Column("reviewed_at", sa.DateTime(timezone=True), nullable=False),
         sa.CheckConstraint("rating >= 1 AND rating <= 4", name=op.f("ck_reviews_rating")),

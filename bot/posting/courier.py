@@ -1,0 +1,415 @@
+"""Brings saved replies to a platform: in order, once each, within its limits, and over the end of a process.
+
+Law: a chat's replies go out by one worker, new ones in the order in which they were said; an edit waits for its time
+without holding up what is new; of several states of a reply only the newest is shown. Showing never raises.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Generic, Protocol, TypeVar
+
+from bot.engine.replies import Reply
+from bot.ports import Shown
+from bot.posting.errors import (
+    BusyError,
+    GoneError,
+    MissingError,
+    MovedError,
+    NotSentError,
+    PostingError,
+    RefusedError,
+    UnsureError,
+)
+from bot.posting.pacing import Pacing
+from bot.posting.ports import Cursor, Line, Mark, Outbox, PostedPart, Silent, State
+
+LOG = logging.getLogger("tasree.courier")
+
+ANSWERS: ContextVar[str] = ContextVar("answers", default="")
+"""The platform's id of what the turn under way answers; what the turn began inherits it."""
+
+EDIT_EVERY_S = 3.0
+FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 30.0
+
+
+class Draft(Protocol):
+    """One call's worth of a reply, drawn for a platform; parts of one kind can be edited into each other."""
+
+    @property
+    def kind(self) -> str:
+        """The kind."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """What tells two contents apart."""
+        ...
+
+
+D = TypeVar("D", bound=Draft)
+
+
+class Replies(Protocol):
+    """The part of a store that gives replies back."""
+
+    async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
+        """Give every reply said or edited after `change`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing(Generic[D]):
+    """How replies are drawn: `draw` may take what it needs of a thread; `offer` is the note about a lost reply."""
+
+    draw: Callable[[Reply], Sequence[D]]
+    offer: Callable[[int], D]
+    is_group: Callable[[str], bool] = lambda _: False
+    root: Callable[[str], str] = lambda address: address
+
+
+class _SupersededError(Exception):
+    """While a call waited for its turn, a newer state of the reply came: it goes out instead."""
+
+
+@dataclass(slots=True)
+class _Box:
+    """A chat with something to go out. `answers` are by number; `due` is when a reply may be edited next."""
+
+    chat: str
+    address: str
+    delivered: int
+    silent: bool
+    waiting: dict[int, Shown] = field(default_factory=dict)
+    untold: set[int] = field(default_factory=set)
+    answers: dict[int, str] = field(default_factory=dict)
+    due: dict[int, float] = field(default_factory=dict)
+    parts: dict[int, dict[int, PostedPart]] = field(default_factory=dict)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    newest: int = 0
+    wait_s: float = FIRST_WAIT_S
+
+
+class Courier(Generic[D]):
+    """The outgoing side of one platform; implements the port `Chat`."""
+
+    def __init__(  # noqa: PLR0913 - the parts of delivery, each from elsewhere
+        self,
+        platform: str,
+        outbox: Outbox,
+        replies: Replies,
+        line: Line[D],
+        drawing: Drawing[D],
+        pacing: Pacing,
+        clock: Callable[[], float],
+        edit_every_s: float = EDIT_EVERY_S,
+    ) -> None:
+        self._platform = platform
+        self._outbox = outbox
+        self._replies = replies
+        self._line = line
+        self._drawing = drawing
+        self._pacing = pacing
+        self._clock = clock
+        self._edit_every_s = edit_every_s
+        self._boxes: dict[str, _Box] = {}
+        self._opening: dict[str, list[tuple[Shown, str]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
+
+    async def start(self) -> None:
+        """Take up what an ended process left."""
+        for chat in await self._outbox.recover(self._platform):
+            self._begin(chat)
+
+    async def close(self, within_s: float = 5.0) -> None:
+        """Stop; calls under way have some seconds to end, so that what became of them is known."""
+        self._closing = True
+        for box in self._boxes.values():
+            box.news.set()
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=within_s)
+        for task in set(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def idle(self) -> None:
+        """Wait until nothing is left to go out."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    async def show(self, chat: str, shown: Shown) -> None:
+        """Take a reply that was saved; it goes out in its turn."""
+        box = self._boxes.get(chat)
+        if box is not None:
+            self._admit(box, shown, ANSWERS.get())
+        elif chat in self._opening:
+            self._opening[chat].append((shown, ANSWERS.get()))
+        else:
+            self._begin(chat, (shown, ANSWERS.get()))
+
+    async def again(self, chat: str, number: int) -> bool:
+        """Send a reply anew whose sending had no known end; False when there is none such."""
+        lost = [one for one in await self._outbox.parts(chat, number) if one.state in {State.UNKNOWN, State.OFFERED}]
+        if not lost:
+            return False
+        await self._outbox.write([replace(one, state=State.REFUSED, digest="", change=0) for one in lost])
+        shown = next((one for one in await self._replies.since(chat, 0) if one.number == number), None)
+        box = self._boxes.get(chat)
+        if box is not None:
+            box.parts.pop(number, None)
+        if shown is not None:
+            await self.show(chat, shown)
+        return shown is not None
+
+    async def take_back(self, chat: str, parts: Sequence[PostedPart]) -> None:
+        """Take parts back that something newer replaces; what cannot be removed stays."""
+        box = self._boxes.get(chat)
+        gone = [replace(one, state=State.GONE) for one in parts]
+        for one in gone:
+            if box is not None and one.number in box.parts:
+                box.parts[one.number][one.part] = one
+        await self._outbox.write(gone)
+        mailbox = await self._outbox.mailbox(chat)
+        for one in parts if mailbox else ():
+            address = mailbox.address if mailbox else ""
+            try:
+                await self._turn(address)
+                await self._line.remove(address, one.external)
+            except PostingError as error:
+                LOG.info("a part could not be taken back: %s", error)
+
+    # --- opening and admitting ----------------------------------------------------------------------------------------
+
+    def _begin(self, chat: str, *first: tuple[Shown, str]) -> None:
+        if self._closing:
+            return
+        self._opening[chat] = list(first)
+        task = asyncio.create_task(self._serve(chat))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    @staticmethod
+    def _admit(box: _Box, shown: Shown, answers: str) -> None:
+        waiting = box.waiting.get(shown.number)
+        if waiting is None or waiting.change < shown.change:
+            box.waiting[shown.number] = shown
+        box.newest = max(box.newest, shown.change)
+        if answers and shown.number not in box.answers:
+            box.answers[shown.number] = answers
+        box.news.set()
+
+    async def _serve(self, chat: str) -> None:
+        try:
+            box = await self._open(chat)
+            if box is None:
+                return
+            while (box.waiting or box.untold) and not box.silent and not self._closing:
+                await self._step(box)
+        except Exception:
+            # Nothing is lost: the store still says what has to go out.
+            LOG.exception("the worker of a chat failed")
+            asyncio.get_running_loop().call_later(LONGEST_WAIT_S, self._once_more, chat)
+        finally:
+            self._boxes.pop(chat, None)
+            left = self._opening.pop(chat, [])
+            if left:
+                self._begin(chat, *left)
+
+    def _once_more(self, chat: str) -> None:
+        if chat not in self._boxes and chat not in self._opening:
+            self._begin(chat)
+
+    async def _open(self, chat: str) -> _Box | None:
+        mailbox = await self._outbox.mailbox(chat)
+        if mailbox is None:
+            LOG.error("a chat has no address")
+            return None
+        box = _Box(chat, mailbox.address, mailbox.delivered, mailbox.silent)
+        for shown in await self._replies.since(chat, mailbox.delivered):
+            self._admit(box, shown, "")
+            await self._parts(box, shown.number)
+        box.untold |= {one.number for one in await self._outbox.unknown(chat)}
+        for shown, answers in self._opening.pop(chat):
+            self._admit(box, shown, answers)
+        if box.silent:
+            await self._silence(box)
+        self._boxes[chat] = box
+        return box
+
+    async def _parts(self, box: _Box, number: int) -> dict[int, PostedPart]:
+        if number not in box.parts:
+            box.parts[number] = {one.part: one for one in await self._outbox.parts(box.chat, number)}
+        return box.parts[number]
+
+    # --- one step -----------------------------------------------------------------------------------------------------
+
+    async def _step(self, box: _Box) -> None:
+        box.news.clear()
+        number, at = await self._next(box)
+        wait = at - self._clock()
+        if wait > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(box.news.wait(), wait)
+            return
+        try:
+            if number in box.untold and number not in box.waiting:
+                await self._offer(box, number)
+            else:
+                await self._deliver(box, number)
+            box.wait_s = FIRST_WAIT_S
+        except _SupersededError:
+            pass
+        except BusyError as error:
+            self._hold(box, error.wait_s)
+        except (NotSentError, UnsureError) as error:
+            LOG.info("to be tried again in %.0f s: %s", box.wait_s, error)
+            self._hold(box, box.wait_s)
+            box.wait_s = min(2 * box.wait_s, LONGEST_WAIT_S)
+        except MovedError as error:
+            await self._outbox.moved(self._platform, self._drawing.root(box.address), error.new)
+            box.address = error.new
+        except GoneError:
+            await self._silence(box)
+
+    async def _next(self, box: _Box) -> tuple[int, float]:
+        """Give the number that is to go next, and when."""
+        times: list[tuple[float, int, int]] = []
+        for number, shown in box.waiting.items():
+            fresh = not any(one.external for one in (await self._parts(box, number)).values())
+            times.append((0.0 if fresh else box.due.get(number, 0.0), number if fresh else shown.change, number))
+        times += [(0.0, number, number) for number in box.untold - set(box.waiting)]
+        now = self._clock()
+        ready = [one for one in times if one[0] <= now]
+        if ready:
+            return min(ready, key=lambda one: one[2])[2], 0.0
+        at, _, number = min(times)
+        return number, at
+
+    async def _deliver(self, box: _Box, number: int) -> None:
+        shown = box.waiting[number]
+        parts = await self._parts(box, number)
+        taken_back = 0 in parts and parts[0].state is State.GONE
+        drafts = () if taken_back else self._drawing.draw(shown.reply)
+        for at, draft in enumerate(drafts):
+            await self._bring(box, shown, at, draft)
+        for at in sorted(at for at, one in parts.items() if at >= len(drafts) and one.state is State.SENT):
+            await self._remove(box, parts[at])
+        if box.waiting.get(number) is shown:
+            del box.waiting[number]
+        if any(one.state is State.UNKNOWN for one in parts.values()):
+            box.untold.add(number)
+        self._mark(box, [])
+
+    async def _bring(self, box: _Box, shown: Shown, at: int, draft: D) -> None:
+        one = box.parts[shown.number].get(at)
+        if one is None:
+            await self._send(box, shown, at, draft)
+            return
+        match one.state:
+            case State.SENT if one.digest == draft.digest:
+                pass
+            case State.SENT if one.kind == draft.kind:
+                await self._edit(box, shown, one, draft)
+            case State.SENT:
+                await self._remove(box, one)
+                await self._send(box, shown, at, draft)
+            case State.GONE:
+                await self._send(box, shown, at, draft)
+            case State.SENDING | State.UNKNOWN | State.OFFERED | State.REFUSED:
+                # The same content is not sent blindly a second time; another one is worth it.
+                if one.digest != draft.digest:
+                    await self._send(box, shown, at, draft)
+
+    # --- calls, each between two marks --------------------------------------------------------------------------------
+
+    async def _send(self, box: _Box, shown: Shown, at: int, draft: D) -> None:
+        answers = box.answers.get(shown.number, "")
+        one = PostedPart(
+            box.chat, shown.number, at, State.SENDING, draft.kind, draft.digest, shown.change, answers=answers
+        )
+        await self._turn(box.address)
+        if box.waiting.get(shown.number) is not shown:
+            raise _SupersededError
+        await self._mark(box, [one])  # on the disk before the call
+        try:
+            external = await self._line.send(box.address, draft, answers if at == 0 else "")
+        except UnsureError as error:
+            LOG.warning("nobody knows whether a reply arrived: %s", error)
+            self._mark(box, [replace(one, state=State.UNKNOWN)])
+        except RefusedError:
+            LOG.exception("a reply was refused")
+            self._mark(box, [replace(one, state=State.REFUSED)])
+        except PostingError:
+            self._mark(box, [replace(one, state=State.REFUSED, digest="")])  # certainly not taken
+            raise
+        else:
+            self._mark(box, [replace(one, state=State.SENT, external=external)])
+
+    async def _edit(self, box: _Box, shown: Shown, one: PostedPart, draft: D) -> None:
+        await self._turn(box.address)
+        if box.waiting.get(shown.number) is not shown:
+            raise _SupersededError
+        try:
+            await self._line.edit(box.address, one.external, draft)
+        except MissingError:
+            await self._send(box, shown, one.part, draft)
+            return
+        except RefusedError:
+            LOG.exception("an edit was refused")
+        box.due[shown.number] = self._clock() + self._edit_every_s
+        self._mark(box, [replace(one, digest=draft.digest, change=shown.change)])
+
+    async def _remove(self, box: _Box, one: PostedPart) -> None:
+        await self._turn(box.address)
+        try:
+            await self._line.remove(box.address, one.external)
+        except RefusedError as error:
+            LOG.info("a part could not be removed: %s", error)
+        self._mark(box, [replace(one, state=State.GONE)])
+
+    async def _offer(self, box: _Box, number: int) -> None:
+        parts = await self._parts(box, number)
+        told = [replace(one, state=State.OFFERED) for one in parts.values() if one.state is State.UNKNOWN]
+        box.untold.discard(number)
+        await self._turn(box.address)
+        await self._mark(box, told)  # before the call: the note comes once at most
+        try:
+            await self._line.send(box.address, self._drawing.offer(number), "")
+        except (UnsureError, RefusedError) as error:
+            LOG.info("the note about a lost reply may be lost, too: %s", error)
+        except PostingError:
+            self._mark(box, [replace(one, state=State.UNKNOWN) for one in told])
+            box.untold.add(number)
+            raise
+
+    async def _turn(self, address: str) -> None:
+        await self._pacing.turn(self._drawing.root(address), group=self._drawing.is_group(address))
+
+    def _hold(self, box: _Box, wait_s: float) -> None:
+        root = self._drawing.root(box.address)
+        self._pacing.hold(root, wait_s, group=self._drawing.is_group(box.address))
+
+    async def _silence(self, box: _Box) -> None:
+        box.silent = True
+        never: list[Mark] = [
+            PostedPart(box.chat, number, 0, State.REFUSED, "", "", shown.change)
+            for number, shown in box.waiting.items()
+            if not await self._parts(box, number)
+        ]
+        box.waiting.clear()
+        reached = max(box.newest, box.delivered)
+        await self._outbox.write([*never, Silent(box.chat, silent=True), Cursor(box.chat, reached)])
+
+    def _mark(self, box: _Box, parts: Sequence[PostedPart]) -> Awaitable[None]:
+        for one in parts:
+            box.parts.setdefault(one.number, {})[one.part] = one
+        marks: list[Mark] = list(parts)
+        out = min((one.change for one in box.waiting.values()), default=box.newest + 1) - 1
+        if out > box.delivered:
+            box.delivered = out
+            marks.append(Cursor(box.chat, out))
+        return self._outbox.write(marks)

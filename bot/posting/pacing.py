@@ -1,0 +1,86 @@
+"""When the next call may go: windows per chat, per group and overall, so that a platform's flood limits are kept.
+
+Law: nothing is refused, only delayed; whoever waits for the overall window is served in the order of coming, and a chat
+that is held back holds back no other.
+"""
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+MOST_KEPT = 20_000
+"""Chats whose last calls are remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Calls within seconds, each a pair: in one chat, in one group, and in all chats together."""
+
+    chat: tuple[int, float] = (3, 3.1)
+    group: tuple[int, float] = (20, 60.5)
+    overall: tuple[int, float] = (28, 1.0)
+
+
+@dataclass(slots=True)
+class Window:
+    """At most `count` calls within any `seconds`."""
+
+    count: int
+    seconds: float
+    _times: deque[float] = field(default_factory=deque)
+    _held: float = 0.0
+
+    def ready(self, now: float) -> float:
+        """Give the time (of the caller's clock, in seconds) from which the next call may go."""
+        if len(self._times) < self.count:
+            return max(now, self._held)
+        return max(now, self._held, self._times[-self.count] + self.seconds)
+
+    def note(self, at: float) -> None:
+        """Count a call."""
+        self._times.append(at)
+        while len(self._times) > self.count:
+            self._times.popleft()
+
+    def hold(self, until: float) -> None:
+        """Let nothing go before a time."""
+        self._held = max(self._held, until)
+
+
+class Pacing:
+    """The windows of one account of a platform."""
+
+    def __init__(
+        self, limits: Limits, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._sleep = sleep
+        self._overall = Window(*limits.overall)
+        self._chats: OrderedDict[str, Window] = OrderedDict()
+        self._line = asyncio.Lock()
+
+    async def turn(self, address: str, *, group: bool) -> None:
+        """Wait until a call to this address may go, and count it."""
+        window = self._window(address, group=group)
+        while (wait := window.ready(self._clock()) - self._clock()) > 0:
+            await self._sleep(wait)
+        window.note(self._clock())
+        async with self._line:
+            while (wait := self._overall.ready(self._clock()) - self._clock()) > 0:
+                await self._sleep(wait)
+            self._overall.note(self._clock())
+
+    def hold(self, address: str, wait_s: float, *, group: bool) -> None:
+        """Let nothing go to this address for some seconds."""
+        self._window(address, group=group).hold(self._clock() + wait_s)
+
+    def _window(self, address: str, *, group: bool) -> Window:
+        window = self._chats.get(address)
+        if window is None:
+            window = self._chats[address] = Window(*(self._limits.group if group else self._limits.chat))
+            while len(self._chats) > MOST_KEPT:
+                self._chats.popitem(last=False)
+        self._chats.move_to_end(address)
+        return window

@@ -1,0 +1,169 @@
+"""What delivery needs of a store and of a platform, and the records that pass between them.
+
+Law: a call that sends is written down before it is made; one whose end is not known is `unknown` and not made again
+unless the learner asks for it, or the reply has become another.
+"""
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol, TypeVar
+
+
+class State(StrEnum):
+    """How a part of a reply stands on the platform."""
+
+    SENDING = "sending"
+    """the call is being made, or was when the process ended"""
+    SENT = "sent"
+    UNKNOWN = "unknown"
+    """it may have arrived; the learner was not told yet"""
+    OFFERED = "offered"
+    """it may have arrived; the learner was offered to have it again"""
+    REFUSED = "refused"
+    """known not to have gone out"""
+    GONE = "gone"
+    """taken back, or deleted by somebody: nothing is shown in its place"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostedPart:
+    """One part of a reply on the platform.
+
+    `external` is the platform's id of it; `digest` and `change` tell what it showed last; `answers` is the platform's
+    id of what the reply answers.
+    """
+
+    chat: str
+    number: int
+    part: int
+    state: State
+    kind: str
+    digest: str
+    change: int
+    external: str = ""
+    answers: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Every reply of the chat said or edited up to change `delivered` is out, or known not to be."""
+
+    chat: str
+    delivered: int
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """The chat takes nothing any more (`silent`), or takes replies again."""
+
+    chat: str
+    silent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An arrival was answered; its text is not needed any more."""
+
+    platform: str
+    key: str
+
+
+Mark = PostedPart | Cursor | Silent | Done
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    """Where a chat's replies go: `address` is the adapter's own writing of it."""
+
+    chat: str
+    address: str
+    delivered: int
+    silent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An update as it came, before anything was done with it: `key` is the platform's own id of it."""
+
+    key: str
+    body: str
+
+
+class Outbox(Protocol):
+    """What is known of replies on their way out, kept in the store."""
+
+    async def place(self, chat: str, address: str) -> None:
+        """Say where the chat's replies go; whoever writes takes replies again."""
+        ...
+
+    async def mailbox(self, chat: str) -> Mailbox | None:
+        """Give the chat's mailbox; None when nobody said yet where its replies go."""
+        ...
+
+    async def parts(self, chat: str, number: int) -> tuple[PostedPart, ...]:
+        """Give the parts of a reply that were sent or tried, in order."""
+        ...
+
+    async def answering(self, chat: str, answers: str) -> tuple[PostedPart, ...]:
+        """Give the parts shown now that answer what the platform calls `answers`."""
+        ...
+
+    async def holder(self, address: str, external: str) -> str | None:
+        """Give the chat to which a part at this address belongs; None when it is not ours."""
+        ...
+
+    async def unknown(self, chat: str) -> tuple[PostedPart, ...]:
+        """Give the parts that may have arrived, and of which the learner was not told."""
+        ...
+
+    def write(self, marks: Sequence[Mark]) -> Awaitable[None]:
+        """Begin to write marks, in the order of calling; whoever awaits knows that they are on the disk.
+
+        Marks of many callers share a transaction.
+        """
+        ...
+
+    async def recover(self, platform: str) -> tuple[str, ...]:
+        """After a start: what was being sent becomes unknown; give the chats with something to go out or to tell."""
+        ...
+
+    async def moved(self, platform: str, old: str, new: str) -> None:
+        """Follow a chat of many to its new address."""
+        ...
+
+
+class Inbox(Protocol):
+    """Updates as they came: taken in once each, and not forgotten before they are answered."""
+
+    async def take_in(self, platform: str, arrivals: Sequence[Arrival], now: datetime) -> tuple[Arrival, ...]:
+        """Write down what came; give what had not come before."""
+        ...
+
+    async def left(self, platform: str) -> tuple[Arrival, ...]:
+        """Give what came and was not answered, oldest first."""
+        ...
+
+    async def forget_before(self, platform: str, then: datetime) -> None:
+        """Drop what was answered before a time: the platform does not deliver it again so late."""
+        ...
+
+
+D_contra = TypeVar("D_contra", contravariant=True)
+
+
+class Line(Protocol[D_contra]):
+    """A platform's calls; each is one try, and raises one of the errors of `errors.py`."""
+
+    async def send(self, address: str, draft: D_contra, answers: str) -> str:
+        """Send a part, as an answer to the platform's `answers` where that helps; give the platform's id of it."""
+        ...
+
+    async def edit(self, address: str, external: str, draft: D_contra) -> None:
+        """Put another content in the place of a part; the same content is no error."""
+        ...
+
+    async def remove(self, address: str, external: str) -> None:
+        """Take a part back; one that is gone already is no error."""
+        ...

@@ -1,0 +1,285 @@
+"""Replies on their way out and updates as they came in, over SQLAlchemy Core: implements `Outbox` and `Inbox`.
+
+Law: marks that wait while the disk is busy are written together in one transaction, in the order in which they were
+given; nobody is told that a mark stands before it does.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Sequence
+from datetime import datetime
+from typing import Any, assert_never
+
+from sqlalchemy import ColumnElement, Insert, bindparam, func, or_, select, update
+from sqlalchemy import delete as sql_delete
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from bot.posting.ports import Arrival, Cursor, Done, Mailbox, Mark, PostedPart, Silent, State
+from bot.stores import posted, tables
+
+LOG = logging.getLogger("tasree.outbox")
+
+Rows = list[dict[str, Any]]
+_Waiting = tuple[Sequence[Mark], "asyncio.Future[None]"]
+
+
+class SqlOutbox:
+    """The outbox and inbox beside a `SqlStore`, over the same connections."""
+
+    def __init__(self, reader: AsyncEngine, writer: AsyncEngine) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._waiting: list[_Waiting] = []
+        self._flushing: asyncio.Task[None] | None = None
+
+    # --- mailboxes ----------------------------------------------------------------------------------------------------
+
+    async def place(self, chat: str, address: str) -> None:
+        """Say where the chat's replies go; replies before the first address are not sent after it."""
+        table = posted.mailboxes
+        found = select(table.c.address, table.c.silent).where(table.c.chat == chat)
+        async with self._reader.connect() as connection:
+            row = (await connection.execute(found)).one_or_none()
+        if row is not None and row.address == address and not row.silent:
+            return
+        fresh = {"chat": chat, "address": address, "delivered": 0, "silent": False}
+        stands = self._insert(table).values(fresh)
+        stands = stands.on_conflict_do_update(index_elements=["chat"], set_={"address": address, "silent": False})
+        async with self._writer.begin() as connection:
+            await connection.execute(stands)
+
+    async def mailbox(self, chat: str) -> Mailbox | None:
+        """Give the chat's mailbox."""
+        table = posted.mailboxes
+        async with self._reader.connect() as connection:
+            row = (await connection.execute(select(table).where(table.c.chat == chat))).one_or_none()
+        return None if row is None else Mailbox(row.chat, row.address, row.delivered, row.silent)
+
+    async def moved(self, platform: str, old: str, new: str) -> None:
+        """Follow a chat of many to its new address: mailboxes, and the names of its learners' chats."""
+        async with self._writer.begin() as connection:
+            boxes = posted.mailboxes
+            await connection.execute(
+                update(boxes).where(_at(old)).values(address=func.replace(boxes.c.address, old, new))
+            )
+            chats = tables.chats
+            mine = (chats.c.platform == platform) & chats.c.external.startswith(f"{old}/", autoescape=True)
+            rows = (await connection.execute(select(chats.c.id, chats.c.external).where(mine))).all()
+            for row in rows:
+                name = new + row.external.removeprefix(old)
+                taken = select(chats.c.id).where(chats.c.platform == platform, chats.c.external == name)
+                if (await connection.execute(taken)).one_or_none() is None:
+                    await connection.execute(update(chats).where(chats.c.id == row.id).values(external=name))
+
+    # --- parts --------------------------------------------------------------------------------------------------------
+
+    async def parts(self, chat: str, number: int) -> tuple[PostedPart, ...]:
+        """Give the parts of a reply, in order."""
+        table = posted.deliveries
+        wanted = select(table).where(table.c.chat == chat, table.c.number == number).order_by(table.c.part)
+        return await self._found(wanted)
+
+    async def answering(self, chat: str, answers: str) -> tuple[PostedPart, ...]:
+        """Give the parts shown now that answer what the platform calls `answers`."""
+        table = posted.deliveries
+        mine = (table.c.chat == chat) & (table.c.answers == answers) & (table.c.state == State.SENT.value)
+        return await self._found(select(table).where(mine).order_by(table.c.number, table.c.part))
+
+    async def holder(self, address: str, external: str) -> str | None:
+        """Give the chat to which a part at this address belongs."""
+        table, boxes = posted.deliveries, posted.mailboxes
+        wanted = (
+            select(table.c.chat)
+            .join(boxes, boxes.c.chat == table.c.chat)
+            .where(table.c.external == external, _at(address))
+            .limit(1)
+        )
+        async with self._reader.connect() as connection:
+            chat: str | None = (await connection.execute(wanted)).scalar_one_or_none()
+        return chat
+
+    async def recover(self, platform: str) -> tuple[str, ...]:
+        """What was being sent at the end becomes unknown; give the chats with something to go out or to tell."""
+        table, boxes, chats = posted.deliveries, posted.mailboxes, tables.chats
+        mine = select(chats.c.id).where(chats.c.platform == platform)
+        cut = (table.c.state == State.SENDING.value) & table.c.chat.in_(mine)
+        async with self._writer.begin() as connection:
+            await connection.execute(update(table).where(cut).values(state=State.UNKNOWN.value))
+            behind = (
+                select(boxes.c.chat)
+                .join(chats, chats.c.id == boxes.c.chat)
+                .where(chats.c.platform == platform, boxes.c.silent.is_(False))
+            )
+            unsaid = (await connection.execute(behind.where(chats.c.last_change > boxes.c.delivered))).scalars().all()
+            open_ = select(table.c.chat).where(table.c.state == State.UNKNOWN.value, table.c.chat.in_(behind))
+            untold = (await connection.execute(open_)).scalars().all()
+        return tuple(dict.fromkeys([*unsaid, *untold]))
+
+    async def unknown(self, chat: str) -> tuple[PostedPart, ...]:
+        """Give the parts that may have arrived, and of which the learner was not told."""
+        table = posted.deliveries
+        mine = (table.c.chat == chat) & (table.c.state == State.UNKNOWN.value)
+        return await self._found(select(table).where(mine))
+
+    def write(self, marks: Sequence[Mark]) -> Awaitable[None]:
+        """Write marks together with those of others."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if not marks:
+            done.set_result(None)
+            return done
+        done.add_done_callback(_looked_at)
+        self._waiting.append((marks, done))
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.create_task(self._flush())
+        return asyncio.shield(done)
+
+    async def close(self) -> None:
+        """Wait until everything given is written."""
+        if self._flushing is not None:
+            await asyncio.gather(self._flushing, return_exceptions=True)
+
+    async def _flush(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            try:
+                async with self._writer.begin() as connection:
+                    await self._put(connection, [mark for marks, _ in batch for mark in marks])
+            except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
+                for _, done in batch:
+                    if not done.done():
+                        done.set_exception(error)
+                continue
+            for _, done in batch:
+                if not done.done():
+                    done.set_result(None)
+
+    async def _put(self, connection: AsyncConnection, marks: Sequence[Mark]) -> None:
+        parts: dict[tuple[str, int, int], dict[str, Any]] = {}
+        cursors: dict[str, int] = {}
+        done: dict[str, Rows] = {}
+        silent: dict[str, bool] = {}
+        for mark in marks:
+            match mark:
+                case PostedPart():
+                    parts[mark.chat, mark.number, mark.part] = _row(mark)
+                case Cursor(chat, delivered):
+                    cursors[chat] = delivered
+                case Done(platform, key):
+                    done.setdefault(platform, []).append({"k": key})
+                case Silent(chat, is_silent):
+                    silent[chat] = is_silent
+                case _:
+                    assert_never(mark)
+        if parts:
+            await connection.execute(self._upsert(), list(parts.values()))
+        boxes = posted.mailboxes
+        if cursors:
+            moving = update(boxes).where(boxes.c.chat == bindparam("c")).values(delivered=bindparam("d"))
+            await connection.execute(moving, [{"c": chat, "d": delivered} for chat, delivered in cursors.items()])
+        for chat, is_silent in silent.items():
+            await connection.execute(update(boxes).where(boxes.c.chat == chat).values(silent=is_silent))
+        table = posted.arrivals
+        for platform, rows in done.items():
+            mine = (table.c.platform == platform) & (table.c.key == bindparam("k"))
+            await connection.execute(update(table).where(mine).values(done=True, body=""), rows)
+
+    def _upsert(self) -> Insert:
+        table = posted.deliveries
+        stands = self._insert(table)
+        changed = {
+            name: stands.excluded[name]
+            for name in ("state", "kind", "digest", "change", "external", "answers")
+        }  # fmt: skip
+        upsert: Insert = stands.on_conflict_do_update(index_elements=["chat", "number", "part"], set_=changed)
+        return upsert
+
+    def _insert(self, table: Any) -> Any:  # noqa: ANN401 - two dialects, one shape
+        return sqlite.insert(table) if self._writer.dialect.name == "sqlite" else postgresql.insert(table)
+
+    async def _found(self, wanted: Any) -> tuple[PostedPart, ...]:  # noqa: ANN401 - a select of whole rows
+        async with self._reader.connect() as connection:
+            rows = (await connection.execute(wanted)).all()
+        return tuple(
+            PostedPart(
+                chat=row.chat,
+                number=row.number,
+                part=row.part,
+                state=State(row.state),
+                kind=row.kind,
+                digest=row.digest,
+                change=row.change,
+                external=row.external,
+                answers=row.answers,
+            )
+            for row in rows
+        )
+
+    # --- arrivals -----------------------------------------------------------------------------------------------------
+
+    async def take_in(self, platform: str, arrivals: Sequence[Arrival], now: datetime) -> tuple[Arrival, ...]:
+        """Write down what came; give what had not come before, in order."""
+        table = posted.arrivals
+        first = {one.key: one for one in reversed(arrivals)}
+        async with self._writer.begin() as connection:
+            known = select(table.c.key).where(table.c.platform == platform, table.c.key.in_(list(first)))
+            before = set((await connection.execute(known)).scalars())
+            fresh = [one for one in dict.fromkeys(arrivals) if one.key not in before and first[one.key] is one]
+            if fresh:
+                rows = [
+                    {
+                        "platform": platform,
+                        "key": one.key,
+                        "position": at,
+                        "body": one.body,
+                        "done": False,
+                        "arrived_at": now,
+                    }
+                    for at, one in enumerate(fresh)
+                ]
+                await connection.execute(self._insert(table).on_conflict_do_nothing(), rows)
+        return tuple(fresh)
+
+    async def left(self, platform: str) -> tuple[Arrival, ...]:
+        """Give what came and was not answered, oldest first."""
+        table = posted.arrivals
+        wanted = (
+            select(table.c.key, table.c.body)
+            .where(table.c.platform == platform, table.c.done.is_(False))
+            .order_by(table.c.arrived_at, table.c.position)
+        )
+        async with self._reader.connect() as connection:
+            return tuple(Arrival(row.key, row.body) for row in (await connection.execute(wanted)).all())
+
+    async def forget_before(self, platform: str, then: datetime) -> None:
+        """Drop what was answered before a time."""
+        table = posted.arrivals
+        old = (table.c.platform == platform) & table.c.done.is_(True) & (table.c.arrived_at < then)
+        async with self._writer.begin() as connection:
+            await connection.execute(sql_delete(table).where(old))
+
+
+def _looked_at(done: "asyncio.Future[None]") -> None:
+    """Say in the log what nobody may be waiting for."""
+    if not done.cancelled() and (error := done.exception()) is not None:
+        LOG.error("marks could not be written", exc_info=error)
+
+
+def _at(address: str) -> ColumnElement[bool]:
+    """Tell whether a mailbox is at an address, or in a thread below it."""
+    there = posted.mailboxes.c.address
+    return or_(there == address, there.startswith(f"{address}/", autoescape=True))
+
+
+def _row(mark: PostedPart) -> dict[str, Any]:
+    return {
+        "chat": mark.chat,
+        "number": mark.number,
+        "part": mark.part,
+        "state": mark.state.value,
+        "kind": mark.kind,
+        "digest": mark.digest,
+        "change": mark.change,
+        "external": mark.external,
+        "answers": mark.answers,
+    }
