@@ -4,6 +4,7 @@ BotError
 ├── SettingsError   the environment has mistakes; all of them are named at once
 ├── SessionError    a stored session does not load
 └── StoreError      the store cannot be read or written
+    └── StoreAwayError   it is locked or gone for now; the same may be tried again
 """
 
 
@@ -21,3 +22,7 @@ class SessionError(BotError):
 
 class StoreError(BotError):
     """The store cannot be read or written."""
+
+
+class StoreAwayError(StoreError):
+    """The store is locked or gone for now; what was asked may have been done or not, and may be tried again."""

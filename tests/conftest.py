@@ -1,7 +1,7 @@
 """What every test may ask for, what this host can run, and the count of what it cannot.
 
 Law: a test that cannot run here is skipped by its marker, with the reason, and counted at the end. Where the
-environment says `CI`, the walls and the browser must be there: a missing one stops the run instead of skipping.
+environment says `CI`, the walls, the browser and PostgreSQL must be there: what is missing stops the run instead.
 """
 
 import ctypes.util
@@ -43,14 +43,20 @@ def _gpu_lacks() -> str:
     return "" if Path("/dev/nvidiactl").exists() else "no NVIDIA GPU on this host"
 
 
+def _services_lacks() -> str:
+    here = shutil.which("initdb") or any(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return "" if here else "PostgreSQL's programs are not installed (make setup-all)"
+
+
 NEEDS: dict[str, Callable[[], str]] = {
     "sandbox": _sandbox_lacks,
     "browser": _browser_lacks,
     "gpu": _gpu_lacks,
+    "services": _services_lacks,
 }
 """Marker to what this host lacks for it, as a sentence; empty when it can run."""
 
-MUST_STAND_IN_CI = ("sandbox", "browser")
+MUST_STAND_IN_CI = ("sandbox", "browser", "services")
 
 
 @pytest.fixture(scope="session")
@@ -99,7 +105,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _marker_of(report: pytest.TestReport) -> str:
-    return next((marker for marker in (*NEEDS, "soak", "services") if marker in report.keywords), "unmarked")
+    return next((marker for marker in (*NEEDS, "soak") if marker in report.keywords), "unmarked")
 
 
 def _kept_of_before() -> dict[str, dict[str, Any]]:

@@ -1,7 +1,7 @@
 """The store over SQLAlchemy Core: turns, chats, runs and checks, the same statements on every database.
 
 Law: what a turn changes is written in one transaction, or not at all; every writing transaction takes the write lock at
-its start (`BEGIN IMMEDIATE` on SQLite), so that no update is lost.
+its start (`BEGIN IMMEDIATE` on SQLite, the learner's lock on PostgreSQL), so that no update is lost.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Literal, cast
 
 from sqlalchemy import ColumnElement, Row, exists, func, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.engine import effects, replies
 from bot.engine import session as sessions
@@ -21,7 +21,8 @@ from bot.engine.known import Known, KnownRun, Needs
 from bot.engine.session import Session
 from bot.errors import SessionError
 from bot.ports import ChatRow, Opened, Shown, UnfinishedCheck, UnfinishedRun
-from bot.stores import saying, tables
+from bot.stores import locks, remembering, saying, tables
+from bot.stores.doors import Door
 from sandbox_runner import codec
 from sandbox_runner.protocol import Job, Result
 
@@ -34,7 +35,7 @@ class SqlStore:
     `writer` hands out one connection at a time on SQLite; `key` is the installation's, by which learners are hashed.
     """
 
-    def __init__(self, reader: AsyncEngine, writer: AsyncEngine, key: bytes, identity: Callable[[], str]) -> None:
+    def __init__(self, reader: Door, writer: Door, key: bytes, identity: Callable[[], str]) -> None:
         self._reader = reader
         self._writer = writer
         self._key = key
@@ -60,6 +61,7 @@ class SqlStore:
             row = (await connection.execute(found)).one_or_none()
         if row is None:
             async with self._writer.begin() as connection:
+                await locks.account(connection, platform, external)
                 row = (await connection.execute(found)).one_or_none()
                 if row is None:
                     return await self._make(connection, platform, external, now)
@@ -117,22 +119,25 @@ class SqlStore:
 
     async def load(self, chat: str, needs: Needs) -> Known:
         """Load the rows named, of this chat only."""
-        if not needs.ask and not needs.run:
+        if not needs.ask and not needs.run and not needs.last and not needs.remembered:
             return Known()
         async with self._reader.connect() as connection:
             ask = await _load_ask(connection, chat, needs.ask) if needs.ask else None
             run = await _load_run(connection, chat, needs.run) if needs.run else None
             votes = await _load_votes(connection, ask.item) if needs.votes and ask and ask.kind == "myth" else {}
-        return Known(ask=ask, run=run, votes=votes)
+            last = await _load_run(connection, chat, needs.last, whole=True) if needs.last else None
+            card = await remembering.card_of(connection, chat, ask.item) if ask and ask.kind == "card" else None
+            kept = await remembering.load(connection, chat) if needs.remembered else None
+        return Known(ask=ask, run=run, votes=votes, last=last, card=card, remembered=kept)
 
     async def commit(
         self, chat: str, key: str, revision: int, turn: effects.Turn, now: datetime
     ) -> tuple[Shown, ...] | None:
         """Save a turn whole; None, with nothing changed, when the key was taken or the chat changed meanwhile."""
-        async with self._writer.connect() as connection, connection.begin() as transaction:
+        async with self._writer.begin() as connection:
+            await locks.learner_of(connection, chat)
             row = await _claim(connection, chat, key, revision)
             if row is None or row.taken:
-                await transaction.rollback()
                 return None
             if key:
                 await connection.execute(insert(tables.events).values(chat=chat, key=key, taken_at=now))
@@ -198,7 +203,7 @@ async def _claim(connection: AsyncConnection, chat: str, key: str, revision: int
     wanted = select(table.c.last_number, table.c.last_change, _taken(chat, key).label("taken")).where(
         table.c.id == chat, table.c.revision == revision
     )
-    if connection.dialect.name != "sqlite":
+    if not locks.is_sqlite(connection):
         wanted = wanted.with_for_update(of=table)
     return (await connection.execute(wanted)).one_or_none()
 
@@ -225,15 +230,17 @@ async def _load_ask(connection: AsyncConnection, chat: str, ask: str) -> effects
         answer=row.answer,
         tries=row.tries,
         closed=row.answered_at is not None,
+        asked_at=row.asked_at,
     )
 
 
-async def _load_run(connection: AsyncConnection, chat: str, run: str) -> KnownRun | None:
+async def _load_run(connection: AsyncConnection, chat: str, run: str, *, whole: bool = False) -> KnownRun | None:
     table = tables.runs
     row = (await connection.execute(select(table).where(table.c.id == run, table.c.chat == chat))).one_or_none()
     if row is None:
         return None
-    return KnownRun(codec.decode(Job, json.loads(row.job)), row.slot, done=row.result is not None)
+    result = codec.decode(Result, json.loads(row.result)) if whole and row.result is not None else None
+    return KnownRun(codec.decode(Job, json.loads(row.job)), row.slot, row.result is not None, result)
 
 
 async def _load_votes(connection: AsyncConnection, item: str) -> dict[str, int]:

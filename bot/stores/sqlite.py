@@ -5,11 +5,8 @@ driver's own implicit transactions lose updates).
 """
 
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Connection, PoolProxiedConnection, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -17,6 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.errors import StoreError
+from bot.stores import migrating
+from bot.stores.doors import PATIENCE_S, Door
 from bot.stores.sql import SqlStore
 
 READERS = 4
@@ -29,8 +28,6 @@ def migrate(path: Path) -> None:
     Raises:
         StoreError: when the file cannot be opened or is not a database of ours.
     """
-    config = Config()
-    config.set_main_option("script_location", str(resources.files("bot.stores") / "migrations"))
     engine = create_engine(f"sqlite+pysqlite:///{path}")
     try:
         with engine.connect() as connection:
@@ -38,8 +35,7 @@ def migrate(path: Path) -> None:
             connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_MS}")
             connection.exec_driver_sql("PRAGMA journal_mode=WAL")
             connection.commit()
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            migrating.upgrade(connection)
     except SQLAlchemyError as error:
         why = error.orig if isinstance(error, DBAPIError) else error
         message = f"the database {path} cannot be opened: {why}"
@@ -48,7 +44,7 @@ def migrate(path: Path) -> None:
         engine.dispose()
 
 
-def open_store(path: Path, key: bytes, identity: Callable[[], str]) -> SqlStore:
+def open_store(path: Path, key: bytes, identity: Callable[[], str], patience_s: float = PATIENCE_S) -> SqlStore:
     """Open the database after `migrate`."""
     url = f"sqlite+aiosqlite:///{path}"
     # Readers run each statement by itself: a BEGIN and a ROLLBACK around one SELECT would double its cost.
@@ -58,7 +54,7 @@ def open_store(path: Path, key: bytes, identity: Callable[[], str]) -> SqlStore:
     writer = create_async_engine(url, pool_size=1, max_overflow=0, pool_timeout=BUSY_MS / 1000)
     _set_up(reader)
     _set_up(writer, "BEGIN IMMEDIATE")
-    return SqlStore(reader, writer, key, identity)
+    return SqlStore(Door(reader, patience_s), Door(writer, patience_s), key, identity)
 
 
 def _set_up(engine: AsyncEngine, begin: str = "") -> None:
@@ -66,7 +62,13 @@ def _set_up(engine: AsyncEngine, begin: str = "") -> None:
         del entry
         connection.isolation_level = None
         cursor = connection.cursor()
-        for pragma in (f"busy_timeout={BUSY_MS}", "foreign_keys=ON", "synchronous=FULL", "temp_store=MEMORY"):
+        for pragma in (
+            f"busy_timeout={BUSY_MS}",
+            "foreign_keys=ON",
+            "synchronous=FULL",
+            "temp_store=MEMORY",
+            "secure_delete=ON",
+        ):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 

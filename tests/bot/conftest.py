@@ -1,13 +1,17 @@
-"""A small course in memory, with the project's own phrases."""
+"""A small course in memory, with the project's own phrases; and the store's databases, of both kinds."""
 
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from bot.stores import sqlite
+from bot.stores.sql import SqlStore
 from bot.testing import Conversation
 from content import schema
 from content.loader import survey
 from content.schema import Course, Topic
+from tests.bot.databases import Database, PostgresServer, SqliteFile, served
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -282,3 +286,31 @@ def second_lesson() -> schema.Lesson:
 def talk(course: Course) -> Conversation:
     """Give a conversation that has not begun."""
     return Conversation(course)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """Give a PostgreSQL server that was started here and ends with the session."""
+    with served() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.services)])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """Give a migrated database of the test's own: the test runs once on each kind."""
+    if request.param == "sqlite":
+        sqlite.migrate(tmp_path / "t.db")
+        yield SqliteFile(tmp_path / "t.db")
+        return
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    made = server.fresh()
+    yield made
+    server.drop(made)
+
+
+@pytest.fixture
+async def store(database: Database) -> AsyncIterator[SqlStore]:
+    """Give an open store on that database."""
+    opened = database.open()
+    yield opened
+    await opened.close()

@@ -1,36 +1,31 @@
-"""The SQLite store for real: a file, two processes' worth of connections, a kill in the middle."""
+"""The store for real, on each kind of database: two processes' worth of connections, a kill in the middle."""
 
 import asyncio
-import secrets
 import signal
 import sqlite3
 import subprocess
 import sys
 import textwrap
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine, select
+from sqlalchemy import Connection, select
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from bot.engine.effects import Ask, CheckCode, CloseAsk, CountTry, Edit, OpenAsk, Record, RunCode, Say, Turn
 from bot.engine.known import Needs
 from bot.engine.replies import Paragraph, Reply, Text
 from bot.engine.session import PendingCode, Session
 from bot.errors import StoreError
-from bot.stores import sqlite, tables
+from bot.stores import postgres, sqlite, tables
 from bot.stores.sql import SqlStore
 from sandbox_runner.protocol import Ending, Job, JobKind, Result
+from tests.bot.databases import Database
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-KEY = b"k" * 32
-
-
-def identity() -> str:
-    return secrets.token_hex(6)
 
 
 def reply(text: str) -> Reply:
@@ -45,20 +40,6 @@ def ask(name: str, *, kind: str = "item") -> Ask:
     return Ask(name, kind, "vectorise", "item-one", 1, ("b", "a"), "hash")  # type: ignore[arg-type]
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
-    path = tmp_path / "t.db"
-    sqlite.migrate(path)
-    return path
-
-
-@pytest.fixture
-async def store(database: Path) -> AsyncIterator[SqlStore]:
-    opened = sqlite.open_store(database, KEY, identity)
-    yield opened
-    await opened.close()
-
-
 async def commit(store: SqlStore, chat: str, *effects: object, key: str = "", session: Session | None = None) -> object:
     opened = await store.open(chat, key)
     assert opened is not None
@@ -66,16 +47,22 @@ async def commit(store: SqlStore, chat: str, *effects: object, key: str = "", se
     return await store.commit(chat, key, opened.revision, turn, NOW)
 
 
-async def test_the_migrations_make_exactly_the_tables_that_the_code_names(database: Path) -> None:
-    engine = create_engine(f"sqlite+pysqlite:///{database}")
-    with engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"render_as_batch": True})
-        assert compare_metadata(context, tables.metadata) == []
-    engine.dispose()
+def differences(connection: Connection) -> list[object]:
+    context = MigrationContext.configure(connection, opts={"render_as_batch": True})
+    return list(compare_metadata(context, tables.metadata))
 
 
-async def test_every_constraint_has_a_name_in_the_database(database: Path) -> None:
-    connection = sqlite3.connect(database)
+async def test_the_migrations_make_exactly_the_tables_that_the_code_names(database: Database) -> None:
+    driver = "sqlite+aiosqlite:///" if database.kind == "sqlite" else ""
+    engine = create_async_engine(driver + database.place)
+    async with engine.connect() as connection:
+        assert await connection.run_sync(differences) == []
+    await engine.dispose()
+
+
+def test_every_constraint_has_a_name_in_the_database(tmp_path: Path) -> None:
+    sqlite.migrate(tmp_path / "t.db")
+    connection = sqlite3.connect(tmp_path / "t.db")
     made = [
         row[0]
         for row in connection.execute("SELECT sql FROM sqlite_master WHERE type='table' AND name!='alembic_version'")
@@ -88,8 +75,8 @@ async def test_every_constraint_has_a_name_in_the_database(database: Path) -> No
                 assert "CONSTRAINT " in line
 
 
-async def test_migrating_twice_changes_nothing(database: Path) -> None:
-    sqlite.migrate(database)
+async def test_migrating_twice_changes_nothing(database: Database) -> None:
+    await database.migrate()
 
 
 async def test_a_file_that_is_no_database_is_refused_by_name(tmp_path: Path) -> None:
@@ -97,6 +84,24 @@ async def test_a_file_that_is_no_database_is_refused_by_name(tmp_path: Path) -> 
     path.write_text("not a database, but long enough to be read as one" * 40)
     with pytest.raises(StoreError, match=r"notes\.db"):
         sqlite.migrate(path)
+
+
+@pytest.mark.services
+async def test_a_server_that_is_not_there_is_refused_by_address_without_its_password() -> None:
+    with pytest.raises(StoreError, match=r"tasree:\*\*\*@127\.0\.0\.1") as caught:
+        await postgres.migrate("postgresql+asyncpg://tasree:geheim@127.0.0.1:1/tasree", patience_s=0.1)
+    assert "geheim" not in str(caught.value)
+
+
+async def test_what_a_learner_sends_is_stored_whatever_its_characters(store: SqlStore) -> None:
+    chat = (await store.enter("web", "a", NOW)).id
+    text = "قبل \0 بعد \U0001f680 '; DROP TABLE chats; --"
+    await commit(store, chat, Say(reply(text)), Record((OpenAsk(ask("q1")),)))
+    await commit(store, chat, Record((CountTry("q1", text),)))
+    assert texts(await store.since(chat, 0)) == [text]
+    found = (await store.load(chat, Needs(ask="q1"))).ask
+    assert found is not None
+    assert found.answer.replace("\0", "\ufffd") == text.replace("\0", "\ufffd")
 
 
 async def test_an_account_keeps_its_chat_and_learners_are_hashed(store: SqlStore) -> None:
@@ -151,8 +156,8 @@ async def test_of_two_turns_on_the_same_revision_one_is_refused_whole(store: Sql
     assert await store.open(chat, "y") is not None
 
 
-async def test_two_stores_on_one_file_lose_no_update(store: SqlStore, database: Path) -> None:
-    other = sqlite.open_store(database, KEY, identity)
+async def test_two_stores_on_one_database_lose_no_update(store: SqlStore, database: Database) -> None:
+    other = database.open()
     chat = (await store.enter("web", "a", NOW)).id
 
     async def add(to: SqlStore, text: str) -> None:
@@ -227,13 +232,10 @@ async def test_a_check_without_an_answer_is_found_again(store: SqlStore) -> None
     assert await store.unchecked() == ()
 
 
-async def test_a_damaged_session_is_begun_anew_and_the_replies_stay(store: SqlStore, database: Path) -> None:
+async def test_a_damaged_session_is_begun_anew_and_the_replies_stay(store: SqlStore, database: Database) -> None:
     row = await store.enter("web", "a", NOW)
     await commit(store, row.id, Say(reply("kept")))
-    connection = sqlite3.connect(database)
-    connection.execute("UPDATE chats SET session='{\"version\": 99}'")
-    connection.commit()
-    connection.close()
+    await database.execute("UPDATE chats SET session='{\"version\": 99}'")
     opened = await store.open(row.id, "")
     assert opened is not None
     assert opened.session == Session(learner=row.learner)
@@ -249,16 +251,15 @@ async def test_times_come_back_in_utc_and_naive_ones_are_refused(store: SqlStore
         await store.enter("web", "b", datetime(2026, 3, 1))  # noqa: DTZ001 - the mistake under test
 
 
-async def test_what_was_committed_survives_a_kill(database: Path) -> None:
+async def test_what_was_committed_survives_a_kill(database: Database) -> None:
     code = textwrap.dedent(f"""
-        import asyncio, os, secrets
+        import asyncio, secrets
         from datetime import UTC, datetime
-        from pathlib import Path
         from bot.engine.effects import Say, Turn
         from bot.engine.replies import Paragraph, Reply, Text
-        from bot.stores import sqlite
+        from bot.stores import {database.kind}
         async def main():
-            store = sqlite.open_store(Path({str(database)!r}), b"k" * 32, lambda: secrets.token_hex(6))
+            store = {database.kind}.open_store({database.place!r}, b"k" * 32, lambda: secrets.token_hex(6))
             chat = (await store.enter("web", "a", datetime.now(UTC))).id
             for i in range(10**6):
                 opened = await store.open(chat, "")
@@ -277,7 +278,7 @@ async def test_what_was_committed_survives_a_kill(database: Path) -> None:
     rest = child.stdout.read().split()
     child.wait()
     promised = int(rest[-1]) if rest else int(last)
-    store = sqlite.open_store(database, KEY, identity)
+    store = database.open()
     chat = (await store.enter("web", "a", NOW)).id
     said = [int(text) for text in texts(await store.since(chat, 0))]
     assert said == list(range(len(said)))
