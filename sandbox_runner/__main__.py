@@ -33,6 +33,13 @@ class WrongCallError(Exception):
     """The command line names something that is not there or cannot be read."""
 
 
+_KINDS = (
+    ("run", "run a file"),
+    ("time", "time a file's variants against each other"),
+    ("inspect", "look into a file's variants: graph breaks, kernels, operations, memory"),
+)
+
+
 def main(words: Sequence[str], assemble: Assemble = assemble) -> int:
     """Carry out one command and give the exit status."""
     call = _parser().parse_args(words)
@@ -60,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m sandbox_runner", description="Run and time strangers' Python in walls.")
     commands = parser.add_subparsers(dest="command", required=True)
     _add_serve(commands.add_parser("serve", help="serve bots on a Unix socket, or on TCP with TLS"))
-    for name, what in (("run", "run a file"), ("time", "time a file's variants against each other")):
+    for name, what in _KINDS:
         one = commands.add_parser(name, help=what)
         one.add_argument("file", metavar="FILE", help="a Python file; - reads standard input")
         one.add_argument("--json", action="store_true", help="print the result as JSON")

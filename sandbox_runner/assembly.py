@@ -53,7 +53,7 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
         return found
 
     inner.ceilings = read_ceilings(default_path(), machine)
-    kinds = (JobKind.RUN, JobKind.TIME, JobKind.EXERCISE)
+    kinds = tuple(JobKind)
     devices = (Device.CPU,) if setting.no_gpu else (Device.CPU, Device.CUDA)
     capabilities = Capabilities(
         kinds=kinds, devices=devices, device_count=len(devices) - 1, slots=slots, machine=machine

@@ -6,7 +6,7 @@ Law: nothing that a learner's code wrote reaches the terminal with a control cha
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from sandbox_runner.protocol import Capabilities, Result, Stream, Variant, Wall
+from sandbox_runner.protocol import Capabilities, Insight, Result, Stream, Variant, Wall
 
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 
@@ -21,7 +21,7 @@ def show_result(result: Result) -> str:
         lines.append(f"  limit reached: {result.reached.name} = {result.reached.value:g} {result.reached.unit}")
     if result.value:
         lines.append(f"  value: {plain(result.value)}")
-    lines += _variants(result) + _ratios(result) + _checks(result)
+    lines += _variants(result) + _ratios(result) + _checks(result) + _insights(result)
     lines += _stream("stdout", result.stdout) + _stream("stderr", result.stderr)
     if result.files:
         lines += table(("file", "media", "bytes"), [(plain(f.name), f.media, str(f.size)) for f in result.files])
@@ -115,6 +115,35 @@ def _ratios(result: Result) -> list[str]:
         + (f", only {ratio.n} rounds" if ratio.few else f", {ratio.n} rounds")
         for ratio in result.ratios
     ]
+
+
+def _insights(result: Result) -> list[str]:
+    return [line for found in result.insights for line in _insight(found)]
+
+
+def _insight(found: Insight) -> list[str]:
+    lines = [f"[{plain(found.name) or 'set-up'}]"]
+    if found.first_ns:
+        lines.append(f"  first call {duration(found.first_ns)}, again {duration(found.again_ns)}")
+    if found.graphs:
+        kernels, libraries = len(found.kernels), len(found.libraries)
+        lines.append(f"  {found.graphs} graphs, {found.nodes} steps -> {kernels} kernels and {libraries} library calls")
+    if found.eager_kernels:
+        lines.append(f"  {found.eager_kernels} operations as written, {found.launches} launches on the GPU")
+    if found.peak_bytes:
+        lines.append(f"  {found.peak_bytes / 1e6:.1f} MB of new memory at the peak")
+    lines += [f"  graph break{_at(one.line)}: {plain(one.reason)}" for one in found.breaks]
+    lines += [f"  {plain(one.function)} compiled again{_at(one.line)}: {plain(one.why)}" for one in found.recompiles]
+    lines += [f"  guard: {plain(guard)}" for guard in found.guards]
+    lines += [f"  {plain(one.op)} in {one.precision}: {plain(one.shape)}, {one.count} times" for one in found.products]
+    lines += [f"  {one.share:6.1%} {plain(one.name)} ({one.calls} calls)" for one in found.operations]
+    for kernel in found.kernels[:1]:
+        lines += [f"  {kernel.language} {plain(kernel.name)}:", *(f"    {line}" for line in kernel.source.splitlines())]
+    return lines
+
+
+def _at(line: int | None) -> str:
+    return "" if line is None else f" at line {line}"
 
 
 def _checks(result: Result) -> list[str]:

@@ -289,6 +289,78 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
+class Break:
+    """Where torch's compiler split a function: its own reason, and the learner's line."""
+
+    reason: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recompile:
+    """A function compiled once more: which, the guard that failed in torch's words, and the learner's line."""
+
+    function: str
+    why: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel that the compiler wrote: `language` is `cpp` or `triton`; `source` begins with what computes."""
+
+    name: str
+    language: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation by the profiler: how often it ran, and its share of the time of the call that was watched."""
+
+    name: str
+    calls: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product of matrices: its operation, the precision of what is multiplied, its shapes, and how often."""
+
+    op: str
+    precision: str
+    shape: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Insight:
+    """What went on inside one variant's calls; `name` is empty for the set-up.
+
+    `graphs` were compiled; `nodes` is the number of computing steps before fusion, `kernels` what was written for
+    them, `libraries` what is called ready-made. `eager_kernels` counts the operations of the same call as written,
+    `launches` the kernels that a GPU ran. `peak_bytes` is new memory at the peak of one call. Every figure is the
+    learner's process's own claim, none is a timing to compare by.
+    """
+
+    name: str = ""
+    first_ns: float = 0.0
+    again_ns: float = 0.0
+    graphs: int = 0
+    breaks: tuple[Break, ...] = ()
+    recompiles: tuple[Recompile, ...] = ()
+    guards: tuple[str, ...] = ()
+    nodes: int = 0
+    kernels: tuple[Kernel, ...] = ()
+    libraries: tuple[str, ...] = ()
+    eager_kernels: int = 0
+    launches: int = 0
+    peak_bytes: int = 0
+    operations: tuple[Operation, ...] = ()
+    products: tuple[Product, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """What came of a job. Every figure in it was bounded by clocks outside the sandbox.
 
@@ -319,6 +391,7 @@ class Result:
     accepted_missing: tuple[str, ...] = ()
     checks: tuple[Checked, ...] = ()
     share: float = 0.0
+    insights: tuple[Insight, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

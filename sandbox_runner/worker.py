@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
-from sandbox_runner import measuring
+from sandbox_runner import inspecting, measuring
 from sandbox_runner.channel import Channel, HungUp, Tampered
 from sandbox_runner.companions import EXERCISE_BESIDE, companions
 from sandbox_runner.endings import Cause, Facts, Told, Verdict, judge, judge_measured, read_told
@@ -76,8 +76,6 @@ class SandboxWorker:
     async def run_job(self, job: Job, slot: int, emit: Emit) -> Result:
         """Run one job in `slot`. Cancelled as a task, it kills within a second and returns `cancelled`."""
         blank = Result(job.id, job.kind, Ending.INFRA_ERROR, job.device, machine=self.machine, walls=self.walls)
-        if job.kind not in {JobKind.RUN, JobKind.TIME, JobKind.EXERCISE}:
-            return replace(blank, notes=(Note("kind_not_offered", {"kind": job.kind.value}),))
         filename = job.filename if _SAFE_NAME.fullmatch(job.filename) else "code.py"
         gpu = None if job.device is Device.CPU else self.gpu
         if job.device is not Device.CPU and gpu is None:
@@ -237,7 +235,7 @@ class _Run:
         except HungUp:
             await self._await_end()
             return
-        if self.cause is Cause.NONE:
+        if self.cause is Cause.NONE and self.job.kind is not JobKind.INSPECT:
             await self._grace()
 
     async def _run(self) -> None:
@@ -272,6 +270,8 @@ class _Run:
             starter, reference = self.beside
             three = (starter, self._channel, reference)
             self.measured = await measure_exercise(three, self.job, self._heard, rng=rng, ceilings=self.ceilings)
+        elif self.job.kind is JobKind.INSPECT:
+            self.measured = await inspecting.inspect(self._channel, self.job, self._heard)
         else:
             self.measured = await measuring.measure(
                 self._channel, self.job, self._heard, rng=rng, ceilings=self.ceilings, cpu_s=self.confined.cpu_s
@@ -390,6 +390,7 @@ def _with_figures(result: Result, measured: Measured, verdict: Verdict) -> Resul
         noise=measured.noise,
         checks=measured.checks,
         share=measured.share,
+        insights=measured.insights,
         flags=measured.flags,
         phases_ms=result.phases_ms | measured.phases_ms,
     )

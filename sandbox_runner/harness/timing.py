@@ -16,7 +16,9 @@ from . import blocks, counting
 from .cells import Plan, plan, task
 from .faults import tell
 from .functions import CellError, Variant, compiled, result_names
+from .insight import look, told
 from .inspecting import Called, Inspector
+from .listening import Ears
 from .outputs import marks, piece, pieces_of, widened
 from .wire import HungUpError, Line
 
@@ -44,7 +46,7 @@ def serve(line: Line, source: str, filename: str) -> None:
         name: getattr(bench, name)
         for name in (
             *("pin", "parse", "task", "imports", "setup", "fresh", "first", "result", "wide"),
-            *("prepare", "go", "mark", "reveal", "calm", "hold", "look", "instrument", "count"),
+            *("prepare", "go", "mark", "reveal", "calm", "hold", "look", "instrument", "count", "listen", "insight"),
         )
     }
     while True:
@@ -76,6 +78,7 @@ class _Bench:
         self._names.update(__file__=filename, __builtins__=__builtins__)
         self._sink = blocks.open_sink()
         self._inspector = Inspector(source, filename)
+        self._ears = Ears(filename)
 
     def pin(self, threads: int, cores: list[int]) -> Answer:
         """Fix threads and cores before anything that computes is imported; say which cores are had."""
@@ -231,6 +234,20 @@ class _Bench:
         with blocks.Quiet(self._sink):
             found = self._inspector.instrument(self._called(None), n, self._called, makes=makes, own=own)
         return b"", {"found": found}
+
+    def listen(self) -> Answer:
+        """Begin to listen to torch's compiler."""
+        self._ears.open()
+        return b"", {}
+
+    def insight(self, variant: int | None) -> Answer:
+        """Look into one variant; without one, tell what the compiler did in the set-up."""
+        if variant is None:
+            return b"", told(self._ears.take())
+        inputs, function = self._sets[variant][0]
+        self._names.update(inputs)
+        with blocks.Quiet(self._sink):
+            return b"", look(self._ears, lambda: self._call(function))
 
     def _called(self, n: int | None) -> list[Called]:
         """Give each variant as it is called; on inputs made anew where a size is given."""

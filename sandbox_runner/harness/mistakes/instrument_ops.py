@@ -13,7 +13,7 @@ from .subject import Subject
 from .watch import Op, Seen, Watched
 
 _modules = sys.modules
-_MATMULS = frozenset(
+MATMULS = frozenset(
     {
         *("mm", "addmm", "bmm", "baddbmm", "convolution", "conv2d", "linear", "matmul", "mv", "dot", "mkldnn_linear"),
         *("_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_convolution"),
@@ -73,7 +73,7 @@ def reads_back(subject: Subject, watched: Watched) -> Iterator[Finding]:
 
 def outside_autocast(subject: Subject, watched: Watched, *, enters: bool) -> Iterator[Finding]:
     """Mistake 10: autocast is entered, and the matrix work is in float32 all the same."""
-    heavy = [op for op in watched.ops if op.name in _MATMULS]
+    heavy = [op for op in watched.ops if op.name in MATMULS]
     halves = [op for op in heavy if any(each.dtype in _HALVES for each in op.outs)]
     if enters and heavy and not halves:
         yield Finding("not_autocast", subject.line, {"what": heavy[0].name}, subject.index)
@@ -112,7 +112,7 @@ def converts_layout(subject: Subject, watched: Watched) -> Iterator[Finding]:
     """Mistake 42: a layout is converted in what is timed, beside other work."""
     found = [op for op in watched.ops if _relays(op)]
     share = watched.share_of(found)
-    if share >= LEAST_SHARE and any(op.name in _MATMULS for op in watched.ops):
+    if share >= LEAST_SHARE and any(op.name in MATMULS for op in watched.ops):
         yield Finding("layout_copy", subject.line, {"share": share}, subject.index)
 
 
@@ -136,7 +136,7 @@ def modes(subject: Subject, watched: Watched) -> Iterator[Finding]:
 def tf32(subject: Subject, watched: Watched) -> Iterator[Finding]:
     """Facts for mistake 14: float32 products on the GPU in full precision, convolutions in TF32, products in half."""
     torch = _modules.get("torch")
-    heavy = [op for op in watched.ops if op.name in _MATMULS and any(e.device == "cuda" for e in op.outs)]
+    heavy = [op for op in watched.ops if op.name in MATMULS and any(e.device == "cuda" for e in op.outs)]
     if torch is None or not heavy:
         return
     single = [op for op in heavy if op.outs[0].dtype == "float32"]

@@ -1,0 +1,146 @@
+"""What goes on inside a variant, behind real walls: breaks and kernels, operations, memory, precision."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox_runner.harness.listening import Heard
+from sandbox_runner.protocol import Ending, JobKind, Limits
+
+if TYPE_CHECKING:
+    from conftest import Walls
+
+COMPILED = """\
+# %% setup
+import torch
+
+def chain(x, w):
+    y = torch.sin(x) * 2 + torch.relu(x)
+    print(y.shape)
+    return (y @ w).sum()
+
+w = torch.randn(64, 64)
+fast = torch.compile(chain, dynamic=False)
+fast(torch.randn(32, 64), w)
+x = torch.randn(48, 64)
+# %% eager
+chain(x, w)
+# %% compiled
+fast(x, w)
+"""
+BREAK = """\
+Graph break in user code at code.py:7
+Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):
+
+Unsupported Tensor.item() call with capture_scalar_outputs=False
+  Explanation: Dynamo does not support tracing `Tensor.item()`.
+  Hint: Set a thing.
+
+User code traceback:
+  File "code.py", line 20, in <module>
+    f(x)
+  File "code.py", line 7, in f
+    if z.item() > 0:
+"""
+AGAIN = """\
+Recompiling function f in code.py:4
+    triggered by the following guard failure(s):
+    - 0/0: tensor 'x' size mismatch at index 0. expected 64, actual 32
+"""
+TRITON = """\
+Output code:
+triton_poi_fused_add_0 = async_compile.triton('triton_poi_fused_add_0', '''
+import triton
+@triton.jit
+def triton_poi_fused_add_0(in_ptr0, out_ptr0, xnumel):
+    pass
+''', device_str='cuda')
+
+class Runner:
+    def call(self, args):
+        extern_kernels.mm(a, b, out=c)
+"""
+
+
+def heard(name: str, text: str) -> Heard:
+    """Let one record of the compiler's be heard."""
+    found = Heard()
+    found.add(name, text, "code.py")
+    return found
+
+
+def test_a_graph_break_is_told_with_its_reason_and_the_learners_line() -> None:
+    found = heard("torch._dynamo.symbolic_convert.__graph_breaks", BREAK)
+    reason = "Unsupported Tensor.item() call with capture_scalar_outputs=False: Dynamo does not support tracing"
+    assert found.breaks == [{"reason": f"{reason} `Tensor.item()`.", "line": 7}]
+
+
+def test_a_recompilation_is_told_with_the_guard_that_failed() -> None:
+    found = heard("torch._dynamo.guards.__recompiles", AGAIN)
+    why = "tensor 'x' size mismatch at index 0. expected 64, actual 32"
+    assert found.recompiles == [{"function": "f", "why": why, "line": 4}]
+
+
+def test_a_triton_kernel_is_shown_from_where_it_computes_and_library_calls_are_counted() -> None:
+    found = heard("torch._inductor.codecache.__output_code", TRITON.replace("Output code:", "Output code: "))
+    assert [(kernel["name"], kernel["language"]) for kernel in found.kernels] == [("triton_poi_fused_add_0", "triton")]
+    assert str(found.kernels[0]["source"]).startswith("@triton.jit")
+    assert found.libraries == ["mm"]
+
+
+@pytest.mark.parametrize("text", ["", "Graph break", "\n\n\n", "Graph Break Reason:", "x" * 100_000])
+def test_a_record_of_another_shape_is_cut_and_breaks_nothing(text: str) -> None:
+    found = heard("torch._dynamo.symbolic_convert.__graph_breaks", text)
+    assert all(len(str(one["reason"])) <= 160 and one["line"] is None for one in found.breaks)
+
+
+@pytest.mark.sandbox
+@pytest.mark.timeout(240)
+async def test_what_the_compiler_did_is_told_for_the_set_up_and_each_variant(walls: "Walls") -> None:
+    seen = await walls.run(COMPILED, Limits(compile_s=150.0, run_s=150.0), JobKind.INSPECT)
+    assert seen.ending is Ending.OK, (seen.fault, seen.reached, seen.notes)
+    setup, eager, compiled = seen.insights
+    assert (setup.name, eager.name, compiled.name) == ("", "eager", "compiled")
+    assert {one.line for one in setup.breaks} == {6}
+    assert any("print" in one.reason for one in setup.breaks)
+    assert any("size mismatch" in one.why for one in compiled.recompiles)
+    assert eager.graphs == 0
+    assert eager.eager_kernels >= 4
+    assert compiled.kernels
+    assert len(compiled.kernels) < compiled.nodes
+    assert {kernel.language for kernel in compiled.kernels} == {"cpp"}
+    assert 'extern "C"' in compiled.kernels[0].source
+    assert [(one.op, one.precision) for one in eager.products] == [("mm", "float32")]
+    assert eager.peak_bytes >= 48 * 64 * 4
+    assert abs(sum(one.share for one in eager.operations) - 1) < 0.2
+    assert compiled.first_ns > compiled.again_ns > 0
+    assert not walls.survivors()
+
+
+@pytest.mark.sandbox
+async def test_code_without_torch_is_looked_into_by_its_functions_and_its_memory(walls: "Walls") -> None:
+    source = "import numpy as np\nx = np.ones(100_000)\ny = sorted(x) + list(x * 2)\nlen(y) + np.sort(x * x).size\n"
+    seen = await walls.run(source, kind=JobKind.INSPECT)
+    assert seen.ending is Ending.OK, seen.fault
+    (found,) = seen.insights
+    assert any("sort" in one.name for one in found.operations)
+    assert found.peak_bytes >= 800_000
+    assert not found.kernels
+
+
+@pytest.mark.sandbox
+async def test_a_fault_of_the_learners_code_ends_an_inspection_with_its_line(walls: "Walls") -> None:
+    seen = await walls.run("x = 1\n# %% a\nx / 0\n", kind=JobKind.INSPECT)
+    assert seen.ending is Ending.PY_ERROR
+    assert seen.fault is not None
+    assert (seen.fault.name, seen.fault.line) == ("ZeroDivisionError", 3)
+    assert seen.insights == ()
+
+
+@pytest.mark.sandbox
+async def test_names_made_by_the_learner_are_cut_and_control_characters_shown(walls: "Walls") -> None:
+    name = "f" * 3000
+    source = f"def {name}():\n    return sum(range(1000))\n# %% a\n{name}()\n"
+    seen = await walls.run(source, kind=JobKind.INSPECT)
+    assert seen.ending is Ending.OK, seen.fault
+    assert all(len(one.name) <= 200 for one in seen.insights[0].operations)
