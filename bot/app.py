@@ -10,6 +10,7 @@ import logging
 import secrets
 import string
 from collections.abc import Coroutine
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -22,6 +23,8 @@ from bot.engine.replies import Paragraph, Reply
 from bot.engine.session import Session
 from bot.engine.turn import take_turn
 from bot.engine.wording import Wording
+from bot.errors import StoreAwayError
+from bot.patience import PAUSES_S, Doubt, patiently
 from bot.ports import Chat, ChatRow, Checker, Clock, Runner, Shown, Store
 from content.schema import Course
 from sandbox_runner.errors import RunnerError
@@ -153,15 +156,32 @@ class App:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._asked.wait(), FIRST_ANSWER_S)
         lock = self._locks.setdefault(chat, asyncio.Lock())
+        doubt: Doubt | None = None
+        pauses = iter(PAUSES_S)
+        tries = 0
         async with lock:
-            for _ in range(TRIES):
-                opened = await self._store.open(chat, key)
-                if opened is None:
-                    return False
-                known = await self._store.load(chat, needs(opened.session, event))
-                turn = await self._answer(opened.session, event, known)
-                shown = await self._store.commit(chat, key, opened.revision, turn, self._clock.now())
+            while tries < TRIES:
+                try:
+                    opened = await self._store.open(chat, key)
+                    if doubt is not None and doubt.was_saved(opened):
+                        await self._make_up(chat, doubt.turn)
+                        return True
+                    doubt = None
+                    if opened is None:
+                        return False
+                    known = await self._store.load(chat, needs(opened.session, event))
+                    turn = await self._answer(opened.session, event, known)
+                    doubt = Doubt(turn, opened.revision)
+                    shown = await self._store.commit(chat, key, opened.revision, turn, self._clock.now())
+                except StoreAwayError:
+                    pause = next(pauses, None)
+                    if pause is None:
+                        raise
+                    await asyncio.sleep(pause)
+                    continue
+                doubt = None
                 if shown is None:
+                    tries += 1
                     continue  # the key was taken, or another process changed the chat: look again
                 for one in shown:
                     await self._chat.show(chat, one)
@@ -170,6 +190,13 @@ class App:
         LOG.error("a turn was given up after %d tries, event %s", TRIES, type(event).__name__)
         message = "the chat changed under every try"
         raise TimeoutError(message)
+
+    async def _make_up(self, chat: str, turn: Turn) -> None:
+        """Show and carry out a turn that was saved by a commit which broke before it could say so."""
+        shown = await self._store.since(chat, 0)
+        if shown:  # the newest is enough: a chat that sees a gap fills it from the store
+            await self._chat.show(chat, max(shown, key=lambda one: one.change))
+        self._carry_out(chat, turn)
 
     def reload(self, course: Course) -> None:
         """Put another course in the place of this one, whole, between two turns."""
@@ -185,7 +212,7 @@ class App:
         return await asyncio.to_thread(self._turn, session, event, known)
 
     def _turn(self, session: Session, event: Event, known: Known) -> Turn:
-        seen = Known(ask=known.ask, run=known.run, votes=known.votes, capabilities=self._capabilities)
+        seen = replace(known, capabilities=self._capabilities)
         try:
             return take_turn(session, event, seen, self.course, self._clock.now(), self._dice)
         except Exception:
@@ -222,7 +249,7 @@ class App:
         except RunnerError as error:
             LOG.warning("run %s has no result: %s", job.id, error)
             result = Result(job.id, job.kind, Ending.INFRA_ERROR, job.device, notes=(Note("no_runner"),))
-        await self._store.finish(job.id, result, self._clock.now())
+        await patiently(lambda: self._store.finish(job.id, result, self._clock.now()))
         await self._tell(chat, result)
 
     async def _to_its_end(self, chat: str, job: Job) -> Result:
@@ -243,7 +270,7 @@ class App:
 
     async def _tell(self, chat: str, result: Result) -> None:
         await self.take(chat, RunFinished(result.job_id, result), f"run:{result.job_id}")
-        await self._store.close_run(result.job_id)
+        await patiently(lambda: self._store.close_run(result.job_id))
 
     async def _ask_runner(self) -> None:
         wait = 1.0

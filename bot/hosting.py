@@ -14,10 +14,12 @@ from pathlib import Path
 
 from bot import codecheck
 from bot.app import App, SystemClock, SystemDice
+from bot.engine.known import Dice
 from bot.errors import SettingsError
 from bot.ports import Chat, Runner
 from bot.settings import Settings, installation_key
-from bot.stores import sqlite
+from bot.stores import postgres, sqlite
+from bot.stores.sql import SqlStore
 from content.schema import Course
 from sandbox_runner.client import EmbeddedRunner, RunnerClient
 from sandbox_runner.errors import RunnerError, UnavailableError
@@ -129,11 +131,9 @@ async def open_app(  # noqa: PLR0913 - what differs between the commands
         SettingsError, StoreError: naming what is wrong.
     """
     key = installation_key(settings.data)
-    await asyncio.to_thread(sqlite.migrate, settings.database)
-    settings.database.chmod(0o600)
     dice = SystemDice()
     async with contextlib.AsyncExitStack() as stack:
-        store = sqlite.open_store(settings.database, key, dice.identity)
+        store = await _store(settings, key, dice)
         stack.push_async_callback(store.close)
         runner = _runner(settings, environment, stack) if with_runner else NoRunner()
         app = App(
@@ -159,6 +159,15 @@ async def open_runner(settings: Settings, environment: Mapping[str, str]) -> Asy
     """
     async with contextlib.AsyncExitStack() as stack:
         yield _runner(settings, environment, stack)
+
+
+async def _store(settings: Settings, key: bytes, dice: Dice) -> SqlStore:
+    if settings.server:
+        await postgres.migrate(settings.server)
+        return postgres.open_store(settings.server, key, dice.identity)
+    await asyncio.to_thread(sqlite.migrate, settings.database)
+    settings.database.chmod(0o600)
+    return sqlite.open_store(settings.database, key, dice.identity)
 
 
 def _runner(settings: Settings, environment: Mapping[str, str], stack: contextlib.AsyncExitStack) -> Runner:

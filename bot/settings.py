@@ -3,7 +3,7 @@
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,7 +18,8 @@ class Settings:
     """Where things are and who may reach them.
 
     `runner` is `embedded`, `unix:/PATH` or `tls://HOST:PORT`; `origins` are further origins (`https://host`) from which
-    the page may be used, beside its own.
+    the page may be used, beside its own. `server` is PostgreSQL's address, empty for the SQLite file. Learners' code,
+    outputs and files are kept for `keep_days`, the operator's backups for at most `backup_days`; 0 says there are none.
     """
 
     data: Path
@@ -29,6 +30,9 @@ class Settings:
     runner: str
     runner_secret_file: Path | None
     runner_ca_file: Path | None
+    server: str = field(repr=False)  # it may hold a password
+    keep_days: int
+    backup_days: int
 
     @property
     def database(self) -> Path:
@@ -54,6 +58,9 @@ def load(environ: Mapping[str, str]) -> Settings:
         runner=_runner(environ, faults),
         runner_secret_file=Path(secret_file).expanduser() if secret_file else None,
         runner_ca_file=Path(ca_file).expanduser() if ca_file else None,
+        server=_server(environ, faults),
+        keep_days=_days(environ, "TASREE_KEEP_DAYS", 30, range(1, 3651), faults),
+        backup_days=_days(environ, "TASREE_BACKUP_DAYS", 30, range(3651), faults),
     )
     if not (settings.content / "course.yaml").is_file():
         faults.append(f"TASREE_CONTENT={settings.content}: there is no course.yaml")
@@ -112,6 +119,29 @@ def _port(environ: Mapping[str, str], faults: list[str]) -> int:
         return int(text)
     faults.append(f"TASREE_WEB_PORT={text}: a port from 0 to 65535 was expected (0 takes a free one)")
     return 0
+
+
+def _days(environ: Mapping[str, str], name: str, default: int, allowed: range, faults: list[str]) -> int:
+    text = environ.get(name) or str(default)
+    if text.isascii() and text.isdigit() and int(text) in allowed:
+        return int(text)
+    faults.append(f"{name}={text}: a whole number of days from {allowed.start} to {allowed.stop - 1} was expected")
+    return default
+
+
+def _server(environ: Mapping[str, str], faults: list[str]) -> str:
+    text = environ.get("TASREE_DATABASE") or "sqlite"
+    if text == "sqlite":
+        return ""
+    parts = urlsplit(text)
+    if parts.scheme == "postgresql+asyncpg" and parts.path.strip("/"):
+        return text
+    # Nothing of the value is shown: what is no address may still hold a password.
+    faults.append(
+        f"TASREE_DATABASE (scheme {parts.scheme[:24]!r}): sqlite, or an address that names its driver and a database, "
+        "such as postgresql+asyncpg://user:password@host:5432/tasree, was expected"
+    )
+    return ""
 
 
 def _origins(environ: Mapping[str, str], faults: list[str]) -> tuple[str, ...]:

@@ -303,9 +303,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
         yield SqliteFile(tmp_path / "t.db")
         return
     server: PostgresServer = request.getfixturevalue("postgres_server")
-    made = server.fresh()
-    yield made
-    server.drop(made)
+    yield server.emptied()
 
 
 @pytest.fixture

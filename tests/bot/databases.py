@@ -1,7 +1,7 @@
 """The databases that the store's tests run on: a SQLite file, and a PostgreSQL server started here.
 
 Law: the server listens on a socket in a folder of its own, belongs to a user without privileges, and ends with the
-session; each test has a database of its own, copied from one that was migrated once.
+session; each test finds a database that was migrated and holds nothing.
 """
 
 import asyncio
@@ -21,11 +21,14 @@ from typing import Protocol
 
 import asyncpg
 
-from bot.stores import postgres, sqlite
+from bot.stores import learned, posted, postgres, sqlite, tables
 from bot.stores.sql import SqlStore
 
 KEY = b"k" * 32
-TEMPLATE = "tasree_migrated"
+SHARED = "tasree"
+
+
+assert learned.cards.metadata is posted.mailboxes.metadata is tables.metadata  # each module adds its tables
 
 
 def identity() -> str:
@@ -109,8 +112,8 @@ class PostgresServer:
         """Make the cluster and start the server."""
         self._run("initdb", "-D", str(self.folder / "data"), "-U", "tasree", "-A", "trust", "--no-sync", "-E", "UTF8")
         self.start()
-        asyncio.run(self.execute(f"CREATE DATABASE {TEMPLATE}", "postgres"))
-        asyncio.run(postgres.migrate(self.url(TEMPLATE)))
+        asyncio.run(self.execute(f"CREATE DATABASE {SHARED}", "postgres"))
+        asyncio.run(postgres.migrate(self.url(SHARED)))
 
     def start(self) -> None:
         """Start it, and return when it answers."""
@@ -141,14 +144,17 @@ class PostgresServer:
     def url(self, name: str) -> str:
         return f"postgresql+asyncpg://tasree@/{name}?host={self.folder}"
 
-    def fresh(self, template: str = TEMPLATE) -> PostgresDatabase:
-        """Give a database of its own."""
-        name = f"t{secrets.token_hex(5)}"
-        asyncio.run(self.execute(f"CREATE DATABASE {name} TEMPLATE {template}", "postgres"))
-        return PostgresDatabase(self, name)
+    def emptied(self) -> PostgresDatabase:
+        """Give the database that was migrated once, with nothing in it; much quicker than a new one."""
+        names = ", ".join(tables.metadata.tables)
+        asyncio.run(self.execute(f"TRUNCATE {names}", SHARED))
+        return PostgresDatabase(self, SHARED)
 
-    def drop(self, database: PostgresDatabase) -> None:
-        asyncio.run(self.execute(f"DROP DATABASE {database.name} WITH (FORCE)", "postgres"))
+    def bare(self) -> PostgresDatabase:
+        """Give a new database without any table."""
+        name = f"t{secrets.token_hex(5)}"
+        asyncio.run(self.execute(f"CREATE DATABASE {name}", "postgres"))
+        return PostgresDatabase(self, name)
 
     async def execute(self, statement: str, name: str) -> list[tuple[object, ...]]:
         connection = await asyncpg.connect(host=str(self.folder), user="tasree", database=name, timeout=5)

@@ -23,13 +23,47 @@ def test_every_mistake_is_named_at_once(tmp_path: Path) -> None:
         "TASREE_WEB_ORIGINS": "https://good.example, tasree.example",
         "TASREE_RUNNER": "http://somewhere",
         "TASREE_RUNNER_SECRET_FILE": str(tmp_path / "none"),
+        "TASREE_KEEP_DAYS": "0",
+        "TASREE_BACKUP_DAYS": "a month",
+        "TASREE_DATABASE": "postgresql://tasree:geheim@host/tasree",
     }
     with pytest.raises(SettingsError) as caught:
         load(environment)
     said = str(caught.value)
-    for part in ("course.yaml", "٨٠٨٠", "tasree.example", "http://somewhere", "none"):
+    for part in (
+        "course.yaml",
+        "٨٠٨٠",
+        "tasree.example",
+        "http://somewhere",
+        "none",
+        "KEEP_DAYS=0",
+        "a month",
+        "DATABASE",
+    ):
         assert part in said
     assert "good.example" not in said
+    assert "geheim" not in said
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql+asyncpg://tasree:geheim@db.example:5432/tasree",
+        "postgresql+asyncpg://tasree@/tasree?host=/run/postgresql",
+    ],
+)
+def test_a_database_server_is_named_by_its_address_and_its_password_is_not_shown(address: str) -> None:
+    found = load({"TASREE_DATABASE": address})
+    assert found.server == address
+    assert "geheim" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql+psycopg://h/db", "postgresql+asyncpg://h", "mysql://h/db", "tasree.db"]
+)
+def test_a_database_that_cannot_be_used_is_refused(address: str) -> None:
+    with pytest.raises(SettingsError, match=r"postgresql\+asyncpg://user"):
+        load({"TASREE_DATABASE": address})
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "8080.0", "port", "1e3"])
