@@ -13,10 +13,13 @@ from typing import Any, TypeVar
 from bot.engine.effects import Ask, CancelRun, CheckCode, CloseAsk, CountTry, Edit, OpenAsk, Record, RunCode, Say, Turn
 from bot.engine.events import CodeChecked, Event, RunFinished, SyntaxTrouble
 from bot.engine.known import Known, KnownRun, Needs, needs
+from bot.engine.questions import ChooseOffered, KeepQuestion
 from bot.engine.replies import Reply
 from bot.engine.session import Session, from_json, to_json
+from bot.engine.tries import CastVote, DropName, KeepAttempt, TakeName
 from bot.engine.turn import take_turn
 from bot.ports import ChatRow, Opened, Shown, UnfinishedCheck, UnfinishedRun
+from bot.stores.in_memory import Tries
 from content.schema import Course
 from sandbox_runner.errors import RunnerError
 from sandbox_runner.protocol import (
@@ -39,7 +42,7 @@ T = TypeVar("T")
 Answer = Callable[[Job], Result]
 
 MACHINE = Machine(cpu="Stand-in CPU", cores=2, threads=1, device="cpu", python="3.11.2", numpy="2.4.6", torch="2.13.0")
-CAPABLE = Capabilities(kinds=(JobKind.RUN, JobKind.TIME), devices=(Device.CPU,), machine=MACHINE)
+CAPABLE = Capabilities(kinds=(JobKind.RUN, JobKind.TIME, JobKind.EXERCISE), devices=(Device.CPU,), machine=MACHINE)
 
 
 class StandStillClock:
@@ -159,6 +162,9 @@ class MemoryStore:
     def __init__(self) -> None:
         self.asks: dict[str, Ask] = {}
         self.credits: dict[str, float] = {}
+        self.tries = Tries()
+        self.questions: dict[str, KeepQuestion] = {}
+        self.chosen: dict[str, str] = {}
         self._chats: dict[str, _ChatState] = {}
         self._runs: dict[str, _RunState] = {}
 
@@ -185,9 +191,14 @@ class MemoryStore:
         votes: Mapping[str, int] = {}
         if needs.votes and ask and ask.kind == "myth":
             votes = Counter(each.answer for each in self.asks.values() if each.item == ask.item and each.closed)
-        return Known(ask, KnownRun(mine.job, mine.slot, mine.result is not None) if mine else None, votes)
+        last = self._runs.get(needs.last)
+        whole = KnownRun(last.job, last.slot, last.result is not None, last.result) if last else None
+        run_alone = KnownRun(mine.job, mine.slot, mine.result is not None) if mine else None
+        item = ask.item if ask and ask.kind == "myth" else ""
+        tried = self.tries.load(self._learner(chat), needs.tries, item, mine.slot if mine else "")
+        return Known(ask, run_alone, votes, last=whole, tries=tried)
 
-    async def commit(self, chat: str, key: str, revision: int, turn: Turn, now: datetime) -> tuple[Shown, ...] | None:  # noqa: ARG002 - the port's shape
+    async def commit(self, chat: str, key: str, revision: int, turn: Turn, now: datetime) -> tuple[Shown, ...] | None:
         """Write everything of a turn, or nothing."""
         state = self._chats[chat]
         if key in state.keys or state.revision != revision:
@@ -195,7 +206,13 @@ class MemoryStore:
         state.keys |= {key} if key else set()
         state.revision += 1
         state.session = to_json(turn.session)
+        for row in (row for effect in turn.effects if isinstance(effect, Record) for row in effect.rows):
+            if isinstance(row, KeepAttempt | CastVote | TakeName | DropName):
+                self.tries.record(self._learner(chat), row, now)
         return tuple(shown for effect in turn.effects for shown in self._carry_out(chat, state, effect))
+
+    def _learner(self, chat: str) -> str:
+        return from_json(self._chats[chat].session).learner
 
     async def unfinished(self) -> tuple[UnfinishedRun, ...]:
         """Give the runs whose end was not told."""
@@ -238,7 +255,7 @@ class MemoryStore:
         state.shown[number] = Shown(number, state.change, slot, reply)
         return state.shown[number]
 
-    def _record(self, row: OpenAsk | CloseAsk | CountTry) -> None:
+    def _record(self, row: object) -> None:
         match row:
             case OpenAsk(ask):
                 assert ask.id not in self.asks  # noqa: S101 - what a database would refuse
@@ -248,6 +265,10 @@ class MemoryStore:
                 self.credits[ask] = credit
             case CountTry(ask, answer) if not self.asks[ask].closed:
                 self.asks[ask] = replace(self.asks[ask], answer=answer, tries=self.asks[ask].tries + 1)
+            case KeepQuestion():
+                self.questions[row.id] = row
+            case ChooseOffered(question, chosen):
+                self.chosen.setdefault(question, chosen)
             case _:
                 pass
 

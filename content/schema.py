@@ -405,7 +405,21 @@ class Speech(Closed):
     orders: tuple[str, ...] = ()
     defining: tuple[str, ...] = ()
     of_run: Mapping[
-        Literal["outcome", "mine", "last", "this", "result", "explain", "unclear", "sure", "interval", "error", "same"],
+        Literal[
+            "outcome",
+            "mine",
+            "last",
+            "this",
+            "result",
+            "explain",
+            "not",
+            "clear",
+            "unclear",
+            "sure",
+            "interval",
+            "error",
+            "same",
+        ],
         tuple[str, ...],
     ] = Field(default_factory=dict)
 

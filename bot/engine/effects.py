@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from bot.engine import questions, tries
 from bot.engine.remembering import rows as remembering
 from bot.engine.replies import Reply
 from bot.engine.session import Session
@@ -107,7 +108,7 @@ class CountTry:
 class Record:
     """Rows to be written in the transaction that saves the session."""
 
-    rows: tuple[OpenAsk | CloseAsk | CountTry | remembering.Row, ...]
+    rows: tuple[OpenAsk | CloseAsk | CountTry | remembering.Row | tries.Row | questions.Row, ...]
 
 
 Effect = Say | Edit | CheckCode | RunCode | CancelRun | Record

@@ -4,14 +4,14 @@ Law: readings are tried from the surest to the vaguest, and the last one still s
 done. What a learner wrote is shown back, if at all, as code and cut.
 """
 
-from bot.engine import code, commands, labels, obeying, practice, presses, pressing, reading
+from bot.engine import boards, code, commands, exercises, labels, obeying, practice, presses, pressing, reading
 from bot.engine.answering import answerer, followups, glossary, lastrun, replying
 from bot.engine.answering.manners import Talk
 from bot.engine.bubbles import buttons, said
 from bot.engine.commands import Command
 from bot.engine.effects import Turn
 from bot.engine.events import TextSent
-from bot.engine.expects import PLAY, Expects
+from bot.engine.expects import EXERCISE, NAME, PLAY, Expects
 from bot.engine.explorers import playing
 from bot.engine.intake import reading as intake
 from bot.engine.intake.types import Code, NotCode
@@ -57,6 +57,10 @@ def _expected(moment: Moment, event: TextSent, *, is_code: bool) -> Turn | None:
             manners = answerer.of(moment.course).manners
             asks = manners.asks(event.text) or manners.talk(event.text) is not None
             return practice.typed(moment, event.text, only_right=asks or (is_code and fenced))
+        case waits if waits.startswith(EXERCISE):
+            return exercises.typed(moment, event.text)
+        case waits if waits.startswith(NAME):
+            return None if "\n" in event.text.strip() else boards.named(moment, event.text)
         case waits if waits.startswith(PLAY):
             lesson = moment.lesson(waits.removeprefix(PLAY))
             return playing.typed(moment, lesson, event.text) if lesson else None

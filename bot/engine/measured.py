@@ -117,12 +117,14 @@ def _alt(moment: Moment, result: Result) -> str:
 def _single(moment: Moment, result: Result) -> tuple[Block, ...]:
     if result.ratios or len(result.variants) > 1:
         return ()
+    return (Paragraph(single(moment, result)), Paragraph(moment.words.say("time.add_cells")))
+
+
+def single(moment: Moment, result: Result) -> Spans:
+    """Word the time of the only variant, or of the first."""
     variant = result.variants[0]
     shown = Number(duration_within(variant.median_ns, *variant.ci99_ns))
-    return (
-        Paragraph(moment.words.say("time.single", name=Code(variant.name[:_NAME]), time=shown)),
-        Paragraph(moment.words.say("time.add_cells")),
-    )
+    return moment.words.say("time.single", name=Code(variant.name[:_NAME]), time=shown)
 
 
 def _unclear(moment: Moment, result: Result) -> tuple[Block, ...]:

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from bot.engine import (
     asks,
+    boards,
     buttons,
     cards,
     code,
@@ -19,6 +20,7 @@ from bot.engine import (
     reading,
     runs,
 )
+from bot.engine.answering import learning
 from bot.engine.buttons import Button, Op
 from bot.engine.commands import Command, Said
 from bot.engine.course_map import Part
@@ -49,6 +51,8 @@ def pressed(moment: Moment, payload: str) -> Turn:
             return (
                 obeying.obeyed(moment, Said(Command(button.ref))) if known else asks.refused(moment, "button.outdated")
             )
+        case Op.BOARD:
+            return boards.pressed(moment, button.ref, button.option)
         case Op.EXAMPLE | Op.EXERCISE:
             return _of_an_id(moment, button)
         case Op.QUIZ | Op.CARDS | Op.MYTHS | Op.EXPLORE:
@@ -59,7 +63,9 @@ def pressed(moment: Moment, payload: str) -> Turn:
 
 def _gone(moment: Moment, button: Button) -> Turn:
     place = course_map.place_of(button.ref, button.option)
-    return reading.opened(moment, place) if place else asks.refused(moment, "button.outdated")
+    if place is None:
+        return asks.refused(moment, "button.outdated")
+    return learning.opened(moment, place, reading.opened(moment, place))
 
 
 def _answered(moment: Moment, button: Button) -> Turn:
@@ -80,10 +86,7 @@ def _answered(moment: Moment, button: Button) -> Turn:
 
 def _of_an_id(moment: Moment, button: Button) -> Turn:
     if button.op is Op.EXERCISE:
-        hint = exercises.hinted(moment, button.ref, button.option)
-        found = exercises.find(moment, button.option)
-        shown = exercises.shown(moment, *found) if found else asks.refused(moment, "button.gone")
-        return hint or shown
+        return exercises.pressed(moment, button.ref, button.option)
     listed = ((lesson, example) for lesson in moment.course.lessons for example in lesson.examples)
     example = next((pair for pair in listed if pair[1].id == button.option), None)
     return obeying.example_run(moment, *example) if example else asks.refused(moment, "button.gone")

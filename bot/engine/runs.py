@@ -4,9 +4,9 @@ Law: a run that is not among the session's own is stale and changes nothing; a r
 series, but for one that answers the open question. At most `MOST_RUNNING` runs of a learner are under way.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from bot.engine import presses, results, writing
+from bot.engine import asks, grading, presses, results, tasks, writing
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
@@ -14,39 +14,20 @@ from bot.engine.effects import CancelRun, Edit, RunCode, Say, Turn
 from bot.engine.events import RunFinished, RunProgressed
 from bot.engine.figures import plain
 from bot.engine.moment import Moment
-from bot.engine.purposes import Purpose, Why, purpose_of
+from bot.engine.purposes import Asked, Purpose, Why, purpose_of
 from bot.engine.replies import Block, Choice, Number, Paragraph, Reply, Step, Steps
 from content.schema import Example
-from sandbox_runner.protocol import Accepted, Budget, Device, Job, JobKind, Limits, Phase, Progress
+from sandbox_runner.protocol import Accepted, Budget, Device, Job, JobKind, Limits, Phase, Progress, limits_for
 
 MOST_RUNNING = 2
 
+_TIMED = (Phase.START, Phase.IMPORT, Phase.RUN, Phase.CHECK, Phase.WARMUP, Phase.MEASURE, Phase.COLLECT)
 _STEPS: dict[JobKind, tuple[Phase, ...]] = {
     JobKind.RUN: (Phase.START, Phase.IMPORT, Phase.RUN, Phase.COLLECT),
-    JobKind.TIME: (
-        Phase.START,
-        Phase.IMPORT,
-        Phase.RUN,
-        Phase.CHECK,
-        Phase.WARMUP,
-        Phase.MEASURE,
-        Phase.COLLECT,
-    ),
+    JobKind.TIME: _TIMED,
+    JobKind.EXERCISE: _TIMED,
 }
 """The phases of a kind in the order in which the runner enters them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is to be run, and why."""
-
-    source: str
-    kind: JobKind
-    purpose: Purpose = field(default_factory=Purpose)
-    filename: str = "code.py"
-    devices: tuple[Device, ...] = (Device.CPU,)
-    budget: Budget = Budget.DEFAULT
-    limits: Limits = field(default_factory=Limits)
 
 
 def of_example(moment: Moment, slug: str, example: Example, purpose: Purpose) -> Asked:
@@ -84,8 +65,9 @@ def started(moment: Moment, asked: Asked, retry: Choice | None = None) -> Turn:
         learner=moment.session.learner,
         device=device,
         budget=asked.budget,
-        limits=asked.limits,
+        limits=asked.limits or limits_for(device),
         filename=asked.filename,
+        exercise=asked.exercise,
     )
     slot = asked.purpose.slot(run)
     session = moment.session.with_(running=(*moment.session.running, run), last_run=run)
@@ -100,6 +82,10 @@ def again(moment: Moment, option: str) -> Turn:
         return moment.turn(*said(Paragraph(moment.words.say("run.forgotten"))))
     job = known.job
     budget = Budget(option) if option in set(Budget) else Budget.DEFAULT
+    if job.kind is JobKind.EXERCISE:
+        graded = tasks.graded(moment, purpose_of(known.slot).item, job.source, job.filename, budget)
+        retry = Choice("", encode(Op.AGAIN, job.id, option))
+        return started(moment, graded, retry) if graded else asks.refused(moment, "button.gone")
     kind = JobKind.RUN if option == JobKind.RUN else JobKind.TIME
     asked = Asked(job.source, kind, purpose_of(known.slot), job.filename, (job.device,), budget, job.limits)
     return started(moment, asked, Choice("", encode(Op.AGAIN, job.id, option)))
@@ -132,8 +118,11 @@ def finished(moment: Moment, event: RunFinished) -> Turn:
     moment = _without(moment, event.run)
     known = moment.known.run
     purpose = purpose_of(known.slot) if known else Purpose()
+    moment = moment.changed(ran=True, told=moment.session.told if purpose.why is Why.EXAMPLE else None)
     if known and purpose.why is Why.ITEM:
         return writing.finished(moment, event.result, known.job.source, purpose, known.slot)
+    if known and known.job.kind is JobKind.EXERCISE:
+        return grading.finished(moment, event.result, known.job, purpose, known.slot)
     first, *more = said(*results.told(moment, event.run, event.result, known.job if known else None, purpose))
     return moment.turn(Edit(known.slot, first.reply) if known else first, *more)
 
@@ -189,7 +178,7 @@ def _steps(moment: Moment, job: Job, progress: Progress | None) -> Steps:
 
 
 def _label(moment: Moment, job: Job, phase: Phase) -> str:
-    setup = phase is Phase.RUN and job.kind is JobKind.TIME
+    setup = phase is Phase.RUN and job.kind is not JobKind.RUN
     return moment.words.text("phase.setup" if setup else f"phase.{phase}")
 
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from bot.engine.questions import Offered
 from bot.errors import SessionError
 from sandbox_runner import codec
 from sandbox_runner.errors import WireError
@@ -66,10 +67,10 @@ class Session:
     """Everything a turn remembers. `asked` is the ask that is open; `expects` says what a typed line would be.
 
     `told` is the section from which the last question was answered, for what carries on from it; `ran` says that the
-    end of a run was told since the learner came here.
+    end of a run was told since the learner came here; `offered` are the stops that the last question was answered with.
     `aside` are series left in the middle. To the open ask belong `hinted` (hints shown), `tried` (failed answers),
     `marked` (options marked or placed, not confirmed yet), `panel` (the slot of the reply that shows the marks) and
-    `earned` (the best credit of a partial answer).
+    `earned` (the best credit of a partial answer); to that of a card `quick` (flipped at once).
     """
 
     learner: str
@@ -90,9 +91,12 @@ class Session:
     marked: tuple[str, ...] = ()
     panel: str = ""
     earned: float = 0.0
+    quick: bool = False
     told: Place | None = None
     ran: bool = False
+    offered: Offered | None = None
     graded: Graded | None = None
+    placed: tuple[str, ...] = ()
 
     def with_(self, **changes: object) -> "Session":
         """Give a copy with some fields changed."""
@@ -100,7 +104,7 @@ class Session:
 
     def unasked(self) -> "Session":
         """Give a copy without an open ask, and without what belongs to one."""
-        return replace(self, asked="", hinted=0, tried=(), marked=(), panel="", earned=0.0)
+        return replace(self, asked="", hinted=0, tried=(), marked=(), panel="", earned=0.0, quick=False)
 
 
 def to_json(session: Session) -> str:

@@ -72,8 +72,9 @@ def _answered(moment: Moment, event: ChatOpened | TextSent | CodeSent | FileSent
 
 
 def _still_told(before: Session, turn: Turn) -> Turn:
-    """Forget which section was told when the talk went on to another place or question."""
+    """Forget which section or run was told when the talk went on to another place or question."""
     after = turn.session
-    if after.told is None or after.told != before.told or (after.place, after.asked) == (before.place, before.asked):
+    if (after.place, after.asked) == (before.place, before.asked):
         return turn
-    return Turn(after.with_(told=None), turn.effects)
+    told = after.told if after.told != before.told else None
+    return Turn(after.with_(told=told, ran=False), turn.effects)

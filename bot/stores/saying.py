@@ -7,9 +7,11 @@ from typing import assert_never
 from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.engine import effects, replies
+from bot.engine import effects, replies, tries
+from bot.engine import questions as asked
+from bot.engine.remembering import rows
 from bot.ports import Shown
-from bot.stores import tables
+from bot.stores import attempting, questions, remembering, tables
 from sandbox_runner import codec
 
 
@@ -75,7 +77,7 @@ async def _edit(connection: AsyncConnection, chat: str, slot: str, reply: replie
 async def _record(
     connection: AsyncConnection,
     chat: str,
-    row: effects.OpenAsk | effects.CloseAsk | effects.CountTry,
+    row: effects.OpenAsk | effects.CloseAsk | effects.CountTry | rows.Row | tries.Row | asked.Row,
     now: datetime,
 ) -> None:
     table = tables.asks
@@ -97,17 +99,27 @@ async def _record(
                     asked_at=now,
                 )
             )
-        case effects.CloseAsk(ask_id, answer, credit, misconception):
-            await connection.execute(
+        case effects.CloseAsk(ask_id, answer, credit, misconception, learnt):
+            closed = await connection.execute(
                 update(table)
                 .where(table.c.id == ask_id, table.c.chat == chat, table.c.answered_at.is_(None))
                 .values(answer=answer, credit=credit, misconception=misconception, answered_at=now)
             )
+            if learnt is not None and closed.rowcount:
+                await remembering.learn(connection, chat, learnt)
         case effects.CountTry(ask_id, answer):
             await connection.execute(
                 update(table)
                 .where(table.c.id == ask_id, table.c.chat == chat, table.c.answered_at.is_(None))
                 .values(answer=answer, tries=table.c.tries + 1)
             )
+        case (
+            rows.UndoReview() | rows.SuspendCard() | rows.MoveCard() | rows.SetCap() | rows.Complain() | rows.Visited()
+        ):
+            await remembering.keep(connection, chat, row, now)
+        case tries.KeepAttempt() | tries.CastVote() | tries.TakeName() | tries.DropName():
+            await attempting.record(connection, chat, row, now)
+        case asked.KeepQuestion() | asked.ChooseOffered():
+            await questions.keep(connection, chat, row, now)
         case _:
             assert_never(row)

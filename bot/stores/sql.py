@@ -19,9 +19,10 @@ from bot.engine import effects, replies
 from bot.engine import session as sessions
 from bot.engine.known import Known, KnownRun, Needs
 from bot.engine.session import Session
+from bot.engine.tries import Found, Wanted
 from bot.errors import SessionError
 from bot.ports import ChatRow, Opened, Shown, UnfinishedCheck, UnfinishedRun
-from bot.stores import locks, remembering, saying, tables
+from bot.stores import attempting, locks, remembering, saying, tables
 from bot.stores.doors import Door
 from sandbox_runner import codec
 from sandbox_runner.protocol import Job, Result
@@ -119,7 +120,8 @@ class SqlStore:
 
     async def load(self, chat: str, needs: Needs) -> Known:
         """Load the rows named, of this chat only."""
-        if not needs.ask and not needs.run and not needs.last and not needs.remembered:
+        asks_for_tries = needs.tries != Wanted()
+        if not needs.ask and not needs.run and not needs.last and not needs.remembered and not asks_for_tries:
             return Known()
         async with self._reader.connect() as connection:
             ask = await _load_ask(connection, chat, needs.ask) if needs.ask else None
@@ -128,12 +130,24 @@ class SqlStore:
             last = await _load_run(connection, chat, needs.last, whole=True) if needs.last else None
             card = await remembering.card_of(connection, chat, ask.item) if ask and ask.kind == "card" else None
             kept = await remembering.load(connection, chat) if needs.remembered else None
-        return Known(ask=ask, run=run, votes=votes, last=last, card=card, remembered=kept)
+            tried = Found()
+            if asks_for_tries:
+                voted_on = ask.item if ask and ask.kind == "myth" else ""
+                tried = await attempting.load(connection, chat, needs.tries, voted_on, run.slot if run else "")
+        return Known(ask=ask, run=run, votes=votes, last=last, card=card, remembered=kept, tries=tried)
 
     async def commit(
         self, chat: str, key: str, revision: int, turn: effects.Turn, now: datetime
     ) -> tuple[Shown, ...] | None:
         """Save a turn whole; None, with nothing changed, when the key was taken or the chat changed meanwhile."""
+        try:
+            return await self._commit(chat, key, revision, turn, now)
+        except attempting.TakenMeanwhileError:
+            return None
+
+    async def _commit(
+        self, chat: str, key: str, revision: int, turn: effects.Turn, now: datetime
+    ) -> tuple[Shown, ...] | None:
         async with self._writer.begin() as connection:
             await locks.learner_of(connection, chat)
             row = await _claim(connection, chat, key, revision)

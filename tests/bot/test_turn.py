@@ -237,7 +237,7 @@ def test_a_finished_run_touches_no_quiz_under_way(course: Course) -> None:
     talk.take(TextSent("اختبار"))
     before = talk.session
     talk.finish()
-    assert talk.session == before.with_(running=())
+    assert talk.session == before.with_(running=(), ran=True)
 
 
 def test_a_reply_of_a_run_is_edited_in_its_slot(course: Course) -> None:

@@ -9,6 +9,7 @@ from bot.engine.answering import bands
 from bot.engine.answering.bands import Band
 from bot.engine.answering.index import Hit, Index
 from bot.engine.answering.manners import Manners
+from bot.engine.answering.ofruns import RunTalk
 from bot.engine.answering.terms import Reader, Terms
 from content.schema import Course
 
@@ -35,6 +36,7 @@ class Answerer:
     def __init__(self, course: Course) -> None:
         self.course = course
         self.manners = Manners(course.speech)
+        self.run_talk = RunTalk(course.speech)
         self._reader = Reader(course)
         self._index = Index(course, self._reader)
 

@@ -1,14 +1,15 @@
 """What carries on from an answer: why, an example, more of it, more simply, and running it.
 
-Law: it is read from the section that was told last, else from the section where the learner is; where there is neither
-this is no follow-up, and another reading is tried.
+Law: it is read from the section that was told last, else from the run that ended last, else from the section where the
+learner is; where there is none of them this is no follow-up, and another reading is tried.
 """
 
 from typing import assert_never
 
 from bot.engine import obeying, presses, reading
-from bot.engine.answering import replying
+from bot.engine.answering import lastrun, replying
 from bot.engine.answering.manners import Followup
+from bot.engine.answering.ofruns import Aspect
 from bot.engine.bubbles import buttons, paragraphs, said
 from bot.engine.course_map import Part, go
 from bot.engine.effects import Turn
@@ -21,6 +22,10 @@ from content.schema import Example, Lesson, Section
 
 def carried_on(moment: Moment, kind: Followup) -> Turn | None:
     """Carry on from the last answer; None when there is nothing to carry on from."""
+    if moment.session.ran and moment.session.told is None and kind in {"why", "more", "simple"}:
+        of_run = lastrun.carried_on(moment, Aspect.SLOW if kind == "why" else Aspect.WHOLE)
+        if of_run:
+            return of_run
     place = moment.session.told or moment.session.place
     at = _section(moment, place) if place else None
     if place is None or at is None or (moment.session.told is None and kind in {"example", "run"}):

@@ -4,7 +4,10 @@ Law: every sentence of an answer stands in the lessons. While a question of a ch
 answer away is shown, and the check stays where it is.
 """
 
+from collections.abc import Iterator
+
 from bot.engine import asks, presses, reading
+from bot.engine.answering import learning
 from bot.engine.answering.answerer import Found, of
 from bot.engine.answering.bands import Band
 from bot.engine.answering.index import Hit
@@ -16,10 +19,20 @@ from bot.engine.effects import Turn
 from bot.engine.expects import Expects
 from bot.engine.letters import fold
 from bot.engine.moment import Moment
-from bot.engine.replies import Block, Choice, Code, Heading, Paragraph, Text
+from bot.engine.replies import Block, Bullets, Choice, Code, CodeBlock, Heading, Paragraph, Text
 from bot.engine.session import Place
-from bot.engine.wording import inline
-from content.schema import FillBlank, Item, Lesson, NumberAnswer, PredictOutput, Section, TextBlock
+from bot.engine.wording import inline, plain
+from content import schema
+from content.schema import (
+    FillBlank,
+    Item,
+    Lesson,
+    NumberAnswer,
+    PredictOutput,
+    Section,
+    SeveralChoice,
+    SingleChoice,
+)
 
 _ECHO = 60
 """Characters of a learner's text that are shown back."""
@@ -39,15 +52,17 @@ def answered(moment: Moment, text: str) -> Turn:
         return _unread(moment, "answer.orders")
     open_hits = tuple(hit for hit in found.hits if hit.score > 0 and not gives_away(moment, hit.section))
     long = (Paragraph(moment.words.say("answer.long", most=MOST)),) if len(text) > MOST else ()
+    moment, note = learning.kept(moment, text, found, open_hits, found.band.value)
     match found.band:
         case Band.ANSWER if found.hits[:1] != open_hits[:1]:
-            return withheld(moment)
+            turn = withheld(moment)
         case Band.ANSWER:
-            return passage(moment, open_hits[0], open_hits[1:], before=long)
+            turn = passage(moment, open_hits[0], open_hits[1:], before=long)
         case Band.OFFER if open_hits:
-            return _offered(moment, open_hits, before=long)
+            turn = _offered(moment, open_hits, before=long)
         case _:
-            return _refused(moment, text, found, open_hits, before=long)
+            turn = _refused(moment, text, found, open_hits, before=long)
+    return turn.after(note)
 
 
 def passage(moment: Moment, hit: Hit | Place, near: tuple[Hit, ...] = (), *, before: tuple[Block, ...] = ()) -> Turn:
@@ -66,7 +81,7 @@ def passage(moment: Moment, hit: Hit | Place, near: tuple[Hit, ...] = (), *, bef
             Paragraph(source),
             *buttons(*examples, Choice(words.text("button.open_section"), go(place))),
         ),
-        *said(*around, *still_open(moment), *buttons(*_ways(moment, near), presses.go_on_with_series(moment))),
+        *said(*around, *still_open(moment), *buttons(*ways(moment, near), presses.go_on_with_series(moment))),
     )
 
 
@@ -85,10 +100,46 @@ def gives_away(moment: Moment, section: Section) -> bool:
     _, item = _open_item(moment)
     if item is None:
         return False
-    if item.topic is section.topic:
-        return True
-    told = fold(" ".join(block.text for block in section.blocks if isinstance(block, TextBlock)))
-    return any(f" {answer} " in f" {told} " for answer in _answers(item) if len(answer) >= _TELLING)
+    return item.topic is section.topic or _stands_in(item, *_shown_of(moment, section))
+
+
+def tells_answer(moment: Moment, *blocks: Block) -> bool:
+    """Tell whether what is to be said holds the answer of the question that is open."""
+    _, item = _open_item(moment)
+    return item is not None and _stands_in(item, *(text for block in blocks for text in _texts(block)))
+
+
+def _stands_in(item: Item, *texts: str) -> bool:
+    told = f" {' '.join(map(fold, texts))} "
+    return any(f" {answer} " in told for answer in _answers(item) if len(answer) >= _TELLING)
+
+
+def _shown_of(moment: Moment, section: Section) -> Iterator[str]:
+    """Give everything of a section that an answer shows: prose, captions, code and what it prints."""
+    lesson = next((each for each in moment.course.lessons if section in each.sections), None)
+    for block in section.blocks:
+        match block:
+            case schema.TextBlock():
+                yield block.text
+            case schema.PictureBlock():
+                yield block.caption or ""
+            case schema.CodeBlock() if lesson:
+                yield moment.text_of(lesson, block.file)
+                yield moment.text_of(lesson, block.expect or "")
+            case _:
+                pass
+
+
+def _texts(block: Block) -> Iterator[str]:
+    match block:
+        case Heading(spans) | Paragraph(spans):
+            yield plain(spans)
+        case Bullets(items):
+            yield from map(plain, items)
+        case CodeBlock(code):
+            yield code
+        case _:
+            pass
 
 
 def still_open(moment: Moment) -> tuple[Block, ...]:
@@ -112,13 +163,15 @@ def _answers(item: Item) -> tuple[str, ...]:
             return tuple(map(fold, (item.answer, *item.alternatives)))
         case NumberAnswer():
             return (fold(f"{item.value:.10g}"),)
+        case SingleChoice() | SeveralChoice():
+            return tuple(fold(option.text) for option in item.options if option.right)
         case _:
             return ()
 
 
 def _offered(moment: Moment, hits: tuple[Hit, ...], *, before: tuple[Block, ...]) -> Turn:
     sentence = Paragraph(moment.words.say("answer.offer"))
-    choices = buttons(*_ways(moment, hits), presses.go_on_with_series(moment))
+    choices = buttons(*ways(moment, hits), presses.go_on_with_series(moment))
     return moment.turn(*said(*before, sentence, *still_open(moment), *choices))
 
 
@@ -139,7 +192,7 @@ def _refused(moment: Moment, text: str, found: Found, hits: tuple[Hit, ...], *, 
             *understood,
             *near,
             *still_open(moment),
-            *buttons(*_ways(moment, hits), presses.go_on_with_series(moment), *(() if hits else help_ways)),
+            *buttons(*ways(moment, hits), presses.go_on_with_series(moment), *(() if hits else help_ways)),
         )
     )
 
@@ -159,7 +212,8 @@ def _unread(moment: Moment, key: str) -> Turn:
     )
 
 
-def _ways(moment: Moment, hits: tuple[Hit, ...]) -> tuple[Choice, ...]:
+def ways(moment: Moment, hits: tuple[Hit, ...]) -> tuple[Choice, ...]:
+    """Give the buttons to the sections that were found."""
     return tuple(presses.to_place(moment, hit.lesson, _place(hit)) for hit in hits)
 
 
