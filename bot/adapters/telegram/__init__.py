@@ -1,0 +1,1 @@
+"""Telegram: updates to events, replies to calls of the Bot API."""

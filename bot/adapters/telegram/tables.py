@@ -1,0 +1,57 @@
+"""Figures as text of one width: measured times, and the bits of a number.
+
+Law: in a block of code a line is drawn in the direction of its first strong letter, so figures stand before names that
+may be Arabic, and sentences stand outside.
+"""
+
+from collections.abc import Mapping
+
+from bot.adapters.telegram import rich
+from bot.adapters.telegram.rich import Rich
+from bot.engine import replies
+
+
+def timings(block: replies.Timings, words: Mapping[str, str]) -> tuple[Rich, ...]:
+    """Give what each variant took, how they compare, and on which machine."""
+    width = max((len(row.shown) for row in block.rows), default=0)
+    firsts = max((len(row.first_call) for row in block.rows), default=0)
+    lines: list[str] = []
+    for row in block.rows:
+        first = f"({row.first_call})" if row.first_call else ""
+        between = f"  {first:<{firsts + 2}}  " if firsts else "  "
+        lines.append(f"{row.shown:>{width}}{between}{row.name[:60]}")
+    pieces: list[Rich] = []
+    if lines:
+        what = words.get("telegram.table", "") if firsts else ""
+        said = [rich.begun(rich.prose(what))] if what else []
+        pieces.append(rich.joined([*said, rich.block("\n".join(lines))], "\n"))
+    if block.ratios:
+        pieces.append(rich.joined([_ratio(ratio, words) for ratio in block.ratios], "\n"))
+    if block.machine:
+        pieces.append(rich.line(block.machine))
+    return tuple(pieces)
+
+
+def _ratio(ratio: replies.RatioRow, words: Mapping[str, str]) -> Rich:
+    against = rich.raw(f" {words.get('web.against', '')} ")
+    pair = rich.code(ratio.name[:60]) + against + rich.code(ratio.against[:60])
+    shown = rich.raw(": ") + rich.span(replies.Number(ratio.shown))
+    interval = Rich()
+    if ratio.interval:
+        named = rich.prose(words.get("telegram.interval", ""))
+        interval = rich.raw(" (") + named + rich.raw(" ") + rich.span(replies.Number(ratio.interval)) + rich.raw(")")
+    return rich.raw(f"{rich.ARABIC_MARK}• ") + pair + shown + interval
+
+
+def bits(block: replies.Bits) -> tuple[Rich, ...]:
+    """Give the bits of a number: a row a format, in three groups, and the value behind."""
+    width = max((len(row.name) for row in block.rows), default=0)
+    lines = []
+    for row in block.rows:
+        lines.append(f"{row.name:<{width}}  = {row.shown}")
+        lines.append(f"  {row.sign} {row.exponent} {row.fraction}")
+    fields = " · ".join(block.fields)
+    return (
+        rich.begun(rich.prose(block.alt)),
+        rich.joined([rich.begun(rich.prose(fields)), rich.block("\n".join(lines))], "\n"),
+    )
