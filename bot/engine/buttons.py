@@ -27,7 +27,7 @@ class Op(StrEnum):
     MYTHS = "myths"
     """start or go on with the myth cards of the lesson `ref`"""
     EXERCISE = "task"
-    """show the exercise `option` of the lesson `ref`"""
+    """the exercise `option` of the lesson `ref`; ref `_1` to `_3`: hints, `_sol`: the solution, `_idk`: not known"""
     EXPLORE = "play"
     """the explorer of the lesson `ref` at the setting `option`"""
     CANCEL = "stop"
@@ -41,6 +41,8 @@ class Op(StrEnum):
     lists the cards held back, `hold` and `resume` are of the card `option`"""
     REPORT = "rep"
     """a mistake in the card or item `ref`; option the reason's code, empty asks for it"""
+    BOARD = "board"
+    """the board of the exercise `ref`; option `_join` asks for a name, `_leave` takes the learner off"""
     COMMAND = "cmd"
     """the command named by `ref`"""
 

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from typing import assert_never
 
-from bot.engine import exercises, presses, runs, writing
+from bot.engine import exercises, presses, runs, tasks, writing
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
@@ -19,10 +19,11 @@ from bot.engine.expects import Expects
 from bot.engine.intake import reading as intake
 from bot.engine.intake.types import Code, Intake, NotCode, Notice, Refused, Traceback, Values
 from bot.engine.moment import Moment
+from bot.engine.purposes import Asked
 from bot.engine.replies import Bullets, Choice, CodeBlock, Number, Paragraph, Spans, Text
 from bot.engine.replies import Code as CodeSpan
 from bot.engine.session import PendingCode
-from sandbox_runner.protocol import JobKind
+from sandbox_runner.protocol import Budget, JobKind
 
 _CELL = re.compile(r"^#\s?%%(.*)$", re.MULTILINE)
 _SETUP = {"setup", "set-up", "set up", "إعداد", "الإعداد", "اعداد", "تهيئة", "التهيئة"}
@@ -96,12 +97,7 @@ def _to_be_checked(moment: Moment, found: Code, *, measure: bool) -> Turn:
 
 
 def _run(moment: Moment, pending: PendingCode, source: str) -> Turn:
-    timed = pending.measure or variants(source) >= _TWO_VARIANTS or intake.asks_to_time(source)
-    kind = JobKind.TIME if timed else JobKind.RUN
-    asked = runs.Asked(source, kind, exercises.purpose(moment), pending.filename)
-    answer = None if pending.measure else writing.to_run(moment, source)
-    if answer:
-        asked = runs.Asked(answer[0], JobKind.RUN, answer[1], pending.filename)
+    asked = _asked(moment, pending, source)
     retry = Choice("", encode(Op.ACCEPT, pending.check, "yes"))
     turn = runs.started(moment, asked, retry)
     if len(turn.session.running) == len(moment.session.running):
@@ -111,6 +107,20 @@ def _run(moment: Moment, pending: PendingCode, source: str) -> Turn:
     expects = turn.session.expects
     expects = Expects.NOTHING.value if expects in {Expects.TIME, Expects.RUN} else expects
     return Turn(turn.session.with_(pending=None, expects=expects), turn.effects)
+
+
+def _asked(moment: Moment, pending: PendingCode, source: str) -> Asked:
+    """Say what becomes of code: a submission, an answer to the open question, a measurement, or a plain run."""
+    cells = variants(source) >= _TWO_VARIANTS or intake.asks_to_time(source)
+    purpose = exercises.purpose(moment)
+    if purpose.item and not cells and tasks.solves(source):
+        graded = tasks.graded(moment, purpose.item, source, pending.filename, Budget.DEFAULT)
+        if graded:
+            return graded
+    answer = None if pending.measure else writing.to_run(moment, source)
+    if answer:
+        return Asked(answer[0], JobKind.RUN, answer[1], pending.filename)
+    return Asked(source, JobKind.TIME if pending.measure or cells else JobKind.RUN, purpose, pending.filename)
 
 
 def variants(source: str) -> int:

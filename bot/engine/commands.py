@@ -30,6 +30,8 @@ class Command(StrEnum):
     CANCEL = "cancel"
     TIME = "time"
     RUN = "run"
+    ATTEMPTS = "attempts"
+    BOARD = "board"
     MACHINE = "machine"
     PRIVACY = "privacy"
 
@@ -84,6 +86,17 @@ _WORDS: dict[Command, tuple[str, ...]] = {
     ),
     Command.TIME: ("time", "measure", "قياس", "قس", "قياس زمن", "قياس الزمن", "قس الزمن", "قياس زمن هذا الكود"),
     Command.RUN: ("run", "تشغيل", "شغل", "شغله", "نفذ", "تنفيذ", "تشغيل كود", "تشغيل هذا الكود", "شغل الكود"),
+    Command.ATTEMPTS: ("attempts", "محاولاتي", "المحاولات", "محاولات", "حلولي", "محاولاتي السابقة"),
+    Command.BOARD: (
+        "board",
+        "leaderboard",
+        "لوحة الأفضل",
+        "اللوحة",
+        "لوحة",
+        "لوحة الصدارة",
+        "الأفضل",
+        "الترتيب",
+    ),
     Command.MACHINE: ("machine", "device", "الجهاز", "جهاز", "الآلة", "مواصفات الجهاز", "على أي جهاز"),
     Command.PRIVACY: ("privacy", "الخصوصية", "خصوصية", "بياناتي"),
 }

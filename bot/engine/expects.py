@@ -6,11 +6,26 @@ Law: an expectation only adds a reading of the next text; commands are read befo
 from enum import StrEnum
 
 EXERCISE = "exercise:"
-"""Begins the expectation of code for an exercise; its id follows."""
+"""Begins the expectation of code for an exercise; its id follows, and behind a colon how many hints were shown."""
 
 
 PLAY = "play:"
 """Begins the expectation of a figure for an explorer; its lesson's slug follows."""
+
+
+NAME = "name:"
+"""Begins the expectation of a name for the board; the id of the exercise whose board was shown follows."""
+
+
+def exercise_of(expects: str) -> str:
+    """Give the id of the exercise for which code is expected; empty when none is."""
+    return expects.removeprefix(EXERCISE).partition(":")[0] if expects.startswith(EXERCISE) else ""
+
+
+def hints_of(expects: str) -> int:
+    """Give how many hints of the expected exercise were shown."""
+    seen = expects.removeprefix(EXERCISE).partition(":")[2] if expects.startswith(EXERCISE) else ""
+    return int(seen) if seen.isascii() and seen.isdecimal() else 0
 
 
 class Expects(StrEnum):

@@ -27,6 +27,8 @@ _LISTED = (
     Command.RUN,
     Command.TIME,
     Command.CANCEL,
+    Command.ATTEMPTS,
+    Command.BOARD,
     Command.MACHINE,
     Command.PRIVACY,
 )

@@ -1,6 +1,19 @@
 """What each command does."""
 
-from bot.engine import cards, code, course_map, exercises, help, myths, practice, presses, reading, runs  # noqa: A004
+from bot.engine import (
+    attempts,
+    boards,
+    cards,
+    code,
+    course_map,
+    exercises,
+    help,  # noqa: A004
+    myths,
+    practice,
+    presses,
+    reading,
+    runs,
+)
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command, Said, ordinal
@@ -29,16 +42,16 @@ def obeyed(moment: Moment, command: Said) -> Turn:
             return moment.turn(*course_map.course_map(moment))
         case Command.LESSON:
             return _lesson(moment, command.argument)
-        case Command.NEXT:
-            return reading.moved(moment, 1)
-        case Command.BACK:
-            return reading.moved(moment, -1)
+        case Command.NEXT | Command.BACK:
+            return reading.moved(moment, 1 if command.command is Command.NEXT else -1)
         case Command.WHERE:
             return help.located(moment)
         case Command.CANCEL:
             return cancelled(moment)
         case Command.TIME | Command.RUN:
             return _code_wanted(moment, command.command)
+        case Command.ATTEMPTS | Command.BOARD:
+            return attempts.listed(moment) if command.command is Command.ATTEMPTS else boards.at_hand(moment)
         case Command.MACHINE:
             return help.machine(moment)
         case Command.PRIVACY:

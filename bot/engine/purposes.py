@@ -1,10 +1,12 @@
-"""Why a run was started, written into the slot of its reply, so that its end finds its meaning after any restart.
+"""What is to be run and why; the why is written into the slot of the reply, so that a run's end finds its meaning.
 
 Law: a slot is `<purpose>:<ids>:<run>`; it is made and read here only.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from sandbox_runner.protocol import Budget, Device, Exercise, JobKind, Limits
 
 
 class Why(StrEnum):
@@ -20,7 +22,7 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a run is for: the id of the example, myth or exercise, and the vote on a myth."""
+    """What a run is for: the id of the example, myth or exercise, and the vote on a myth or the exercise's `r<rev>`."""
 
     why: Why = Why.CODE
     item: str = ""
@@ -37,3 +39,17 @@ def purpose_of(slot: str) -> Purpose:
     if len(parts) != 4 or parts[0] not in set(Why):  # noqa: PLR2004 - the four parts above
         return Purpose()
     return Purpose(Why(parts[0]), parts[1], parts[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be run, and why. Without limits the device's own hold; it runs on the first of `devices` there is."""
+
+    source: str
+    kind: JobKind
+    purpose: Purpose = field(default_factory=Purpose)
+    filename: str = "code.py"
+    devices: tuple[Device, ...] = (Device.CPU,)
+    budget: Budget = Budget.DEFAULT
+    limits: Limits | None = None
+    exercise: Exercise | None = None

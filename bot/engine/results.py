@@ -20,7 +20,7 @@ from bot.engine.wording import inline
 from content.schema import Example, Lesson
 from sandbox_runner.protocol import Budget, Ending, Job, JobKind, Reached, Result
 
-_OURS = (Ending.INFRA_ERROR, Ending.QUEUE_FULL, Ending.RATE_LIMITED, Ending.CANCELLED, Ending.SUPERSEDED)
+OURS = (Ending.INFRA_ERROR, Ending.QUEUE_FULL, Ending.RATE_LIMITED, Ending.CANCELLED, Ending.SUPERSEDED)
 """Endings after which the same job is worth sending again as it is."""
 
 
@@ -31,7 +31,7 @@ def told(moment: Moment, run: str, result: Result, job: Job | None, purpose: Pur
     blocks = (
         *_title(moment, job, purpose),
         *(() if _speaks_for_itself(result) else (ending,)),
-        *_limit(moment, result.reached),
+        *limit(moment, result.reached),
         *outputs.fault(moment, result, source),
         *measured.timings(moment, result),
         *measured.flags(moment, result),
@@ -81,7 +81,8 @@ def _title(moment: Moment, job: Job | None, purpose: Purpose) -> tuple[Block, ..
     return (Heading(moment.words.say(key, file=Code(job.filename[:60] if job else "code.py"))),)
 
 
-def _limit(moment: Moment, reached: Reached | None) -> tuple[Block, ...]:
+def limit(moment: Moment, reached: Reached | None) -> tuple[Block, ...]:
+    """Name the limit that was reached, with its value."""
     if reached is None:
         return ()
     words = moment.words
@@ -118,7 +119,7 @@ def _next(moment: Moment, run: str, result: Result, job: Job | None, purpose: Pu
     own: tuple[Choice | None, ...]
     if job is None:
         own = ()
-    elif result.ending in _OURS:
+    elif result.ending in OURS:
         own = (to_time if result.kind is JobKind.TIME else to_run,)
     elif result.kind is JobKind.TIME:
         own = (to_time, longer if job.budget is not Budget.THOROUGH else None) if result.variants else (to_time,)

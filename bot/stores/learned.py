@@ -33,6 +33,7 @@ reviews = Table(
     Column("rev", Integer, nullable=False),
     Column("rating", Integer, nullable=False),
     Column("memory_before", Text),
+    Column("was_due", Boolean, nullable=False),
     Column("undone", Boolean, nullable=False),
     Column("reviewed_at", UtcTime, nullable=False),
     CheckConstraint("rating >= 1 AND rating <= 4", name="rating"),
@@ -95,19 +96,21 @@ attempts = Table(
     Column("ratio_high", Float),
     Column("share", Float),
     Column("confirmed", Boolean, nullable=False),
+    Column("board", Boolean, nullable=False),
     Column("machine", String(80), nullable=False),
     Column("device", String(8), nullable=False),
-    Column("outcome", Text, nullable=False),
+    Column("outcome", String(40), nullable=False),
     Column("attempted_at", UtcTime, nullable=False),
 )
 Index("ix_attempts_learner_exercise", attempts.c.learner, attempts.c.exercise)
-Index("ix_attempts_board", attempts.c.exercise, attempts.c.machine, attempts.c.ratio)
+Index("ix_attempts_board", attempts.c.exercise, attempts.c.board, attempts.c.machine, attempts.c.ratio)
 
 board_names = Table(
     "board_names",
     metadata,
     _learner(key=True),
-    Column("name", String(40), nullable=False, unique=True),
+    Column("name", String(40), nullable=False),
+    Column("likeness", String(80), nullable=False, unique=True),
     Column("chosen_at", UtcTime, nullable=False),
 )
 

@@ -18,9 +18,11 @@ from bot.testing import CAPABLE, MACHINE, Conversation
 from content.schema import Course, Explorer, Item
 from sandbox_runner.protocol import (
     Accepted,
+    Checked,
     Claim,
     Ending,
     Fault,
+    Flag,
     Job,
     Note,
     Phase,
@@ -105,6 +107,48 @@ def timed(job: Job, claim: str, point: float) -> Result:
     )
 
 
+def graded(job: Job, point: float, spread: float = 0.02, *, confirmed: bool = True) -> Result:
+    """Give the result of a submission with right answers, so many times as fast as the starter."""
+    rows = (("starter", 1.0), ("submission", point), ("reference", 20.0))
+    ratios = tuple(
+        Ratio(name, "starter", times, (times * (1 - spread), times * (1 + spread)), Claim.FASTER, 20)
+        for name, times in rows[1:]
+    )
+    return Result(
+        job.id,
+        job.kind,
+        Ending.OK,
+        variants=tuple(variant(name, 2e6 / times, 0.01) for name, times in rows),
+        ratios=ratios,
+        checks=(Checked(10, passed=True, error=1e-12), Checked(11, passed=True)),
+        share=point / 20.0,
+        confirmed=confirmed,
+        noise=0.008,
+        checked="fresh_inputs",
+        machine=MACHINE,
+        flags=(Flag("np_vectorize", {"mistake": 32, "what": "np.vectorize"}, 2),) if point < 10 else (),
+    )
+
+
+def differing(job: Job) -> Result:
+    """Give the result of a submission that is wrong on a check and on the one that nobody knew."""
+    checks = (Checked(10, passed=False, why="differ", error=0.25), Checked(11, passed=False, why="shape"))
+    return Result(job.id, job.kind, Ending.WRONG_RESULT, checks=checks, machine=MACHINE)
+
+
+def raising(job: Job) -> Result:
+    """Give the result of a submission that raises in its first call."""
+    fault = Fault("IndexError", "IndexError: list index out of range", 2)
+    return Result(
+        job.id,
+        job.kind,
+        Ending.PY_ERROR,
+        fault=fault,
+        checks=(Checked(10, passed=False, why="raised"),),
+        machine=MACHINE,
+    )
+
+
 def answering(job: Job, own: str, checked: str) -> Result:
     """Give the result of code that answers a question: its own output, the mark in the job, what the check prints."""
     found = re.search(r"print\('\\n(id\d+)'\)", job.source)
@@ -121,6 +165,13 @@ RESULTS: dict[str, Any] = {
     "right": lambda job: answering(job, "", "14"),
     "near": lambda job: answering(job, "hello\n", "36"),
     "wrong": lambda job: answering(job, "14\n", "15"),
+    "solved": lambda job: graded(job, 12.5),
+    "solved_faster": lambda job: graded(job, 25.0),
+    "unconfirmed": lambda job: graded(job, 12.5, confirmed=False),
+    "too_slow": lambda job: graded(job, 2.0),
+    "close": lambda job: graded(job, 4.9, 0.05),
+    "differs": differing,
+    "raises": raising,
     "endless": lambda job: Result(job.id, job.kind, Ending.TIMEOUT_RUN, reached=Reached("run_s", 10, "s")),
     "cancelled": lambda job: Result(job.id, job.kind, Ending.CANCELLED),
     "error": lambda job: Result(
