@@ -98,10 +98,11 @@ class CloseAsk:
 
 @dataclass(frozen=True, slots=True)
 class CountTry:
-    """Store that an ask was tried once more without being closed."""
+    """Store that an ask was tried once more without being closed, and the misconception which that answer shows."""
 
     ask: str
     answer: str
+    misconception: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,16 @@ def begun(moment: Moment, lesson: Lesson) -> Turn:
     return _asked(moment, lesson).after(*said(intro))
 
 
+def begun_with(moment: Moment, lesson: Lesson, item: str) -> Turn:
+    """Begin the lesson's check, or go on with it, with one question before all others."""
+    session, _ = series.taken_up(moment.session, "check", lesson.slug, [each.id for each in lesson.check])
+    under_way = session.series
+    if under_way is None or (under_way.ahead[:1] == (item,) and session.asked):
+        return begun(moment, lesson)
+    others = tuple(each for each in under_way.ahead if each != item)
+    return _asked(moment.at(session.unasked().with_(series=replace(under_way, ahead=(item, *others)))), lesson)
+
+
 @dataclass(frozen=True, slots=True)
 class _Open:
     """The item at hand, as it was asked."""
@@ -216,7 +226,7 @@ def _failed(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
         moment = moment.changed(hinted=shown + 1)
     again = Paragraph(moment.words.say("quiz.try_again"))
     moment, told = panels.asked(moment, item, ask, *head, again)
-    return moment.turn(Record((CountTry(ask.id, answer),)), *told)
+    return moment.turn(Record((CountTry(ask.id, answer, grade.misconception),)), *told)
 
 
 def _missed(moment: Moment, item: Item, grade: Grade, *, last: bool) -> tuple[Block, ...]:

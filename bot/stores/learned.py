@@ -155,6 +155,18 @@ complaints = Table(
 )
 Index("ix_complaints_learner", complaints.c.learner)
 
+misses = Table(
+    "misses",
+    metadata,
+    Column("ask", String(12), ForeignKey("asks.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    _learner(),
+    Column("answer", Text, nullable=False),
+    Column("misconception", String(40), nullable=False),
+    Column("missed_at", UtcTime, nullable=False),
+)
+Index("ix_misses_learner", misses.c.learner)
+
 questions = Table(
     "questions",
     metadata,

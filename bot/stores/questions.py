@@ -1,4 +1,4 @@
-"""Learners' questions in the database: kept, chosen from, and forgotten after their time.
+"""Learners' questions and wrong answers in the database: kept, chosen from, and forgotten after their time.
 
 Law: forgetting takes the words and leaves the counts: a row's text and unmatched words go, its band and stops stay.
 """
@@ -10,9 +10,10 @@ from typing import assert_never
 from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bot.engine.effects import CountTry
 from bot.engine.questions import ChooseOffered, KeepQuestion, Row
 from bot.stores import tables
-from bot.stores.learned import questions
+from bot.stores.learned import misses, questions
 
 
 async def keep(connection: AsyncConnection, chat: str, row: Row, now: datetime) -> None:
@@ -37,6 +38,21 @@ async def keep(connection: AsyncConnection, chat: str, row: Row, now: datetime) 
             await connection.execute(update(questions).where(mine).values(chosen=chosen))
         case _:
             assert_never(row)
+
+
+async def miss(connection: AsyncConnection, chat: str, row: CountTry, now: datetime) -> None:
+    """Write a wrong answer beside its ask, after the ask's count of tries rose."""
+    asks, chats = tables.asks, tables.chats
+    await connection.execute(
+        insert(misses).values(
+            ask=row.ask,
+            number=select(asks.c.tries).where(asks.c.id == row.ask).scalar_subquery(),
+            learner=select(chats.c.learner).where(chats.c.id == chat).scalar_subquery(),
+            answer=row.answer,
+            misconception=row.misconception,
+            missed_at=now,
+        )
+    )
 
 
 async def forget(connection: AsyncConnection, before: datetime) -> int:

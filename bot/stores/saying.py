@@ -108,11 +108,13 @@ async def _record(
             if learnt is not None and closed.rowcount:
                 await remembering.learn(connection, chat, learnt)
         case effects.CountTry(ask_id, answer):
-            await connection.execute(
+            tried = await connection.execute(
                 update(table)
                 .where(table.c.id == ask_id, table.c.chat == chat, table.c.answered_at.is_(None))
                 .values(answer=answer, tries=table.c.tries + 1)
             )
+            if tried.rowcount:
+                await questions.miss(connection, chat, row, now)
         case (
             rows.UndoReview() | rows.SuspendCard() | rows.MoveCard() | rows.SetCap() | rows.Complain() | rows.Visited()
         ):

@@ -91,6 +91,23 @@ def upgrade() -> None:
         batch_op.create_index("ix_complaints_learner", ["learner"], unique=False)
 
     op.create_table(
+        "misses",
+        sa.Column("ask", sa.String(length=12), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("learner", sa.String(length=12), nullable=False),
+        sa.Column("answer", sa.Text(), nullable=False),
+        sa.Column("misconception", sa.String(length=40), nullable=False),
+        sa.Column("missed_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["ask"], ["asks.id"], name=op.f("fk_misses_ask_asks"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["learner"], ["learners.id"], name=op.f("fk_misses_learner_learners"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("ask", "number", name=op.f("pk_misses")),
+    )
+    with op.batch_alter_table("misses") as batch_op:
+        batch_op.create_index("ix_misses_learner", ["learner"], unique=False)
+
+    op.create_table(
         "questions",
         sa.Column("id", sa.String(length=12), nullable=False),
         sa.Column("learner", sa.String(length=12), nullable=False),
@@ -217,6 +234,7 @@ def downgrade() -> None:
     op.drop_table("streaks")
     op.drop_table("reviews")
     op.drop_table("questions")
+    op.drop_table("misses")
     op.drop_table("complaints")
     op.drop_table("cards")
     op.drop_table("board_names")
