@@ -46,6 +46,13 @@ class FileSent:
 
 
 @dataclass(frozen=True, slots=True)
+class OddSent:
+    """A learner sent what cannot be read: `photo`, `voice`, `video`, `sticker`, `location`, `large_file` or `other`."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class ButtonPressed:
     """A learner pressed a button; the payload is untrusted and may be years old."""
 
@@ -87,4 +94,14 @@ class RunFinished:
     result: Result
 
 
-Event = ChatOpened | TextSent | CodeSent | FileSent | ButtonPressed | CodeChecked | RunProgressed | RunFinished
+Event = (
+    ChatOpened
+    | TextSent
+    | CodeSent
+    | FileSent
+    | OddSent
+    | ButtonPressed
+    | CodeChecked
+    | RunProgressed
+    | RunFinished
+)

@@ -112,6 +112,13 @@ def machine(moment: Moment) -> Turn:
     return moment.turn(*said(head, Bullets(items), Paragraph(words.say("machine.why"))))
 
 
+def odd(moment: Moment, kind: str) -> Turn:
+    """Say that something of this kind cannot be read here, and what can."""
+    words = moment.words
+    key = f"odd.{kind}"
+    return moment.turn(*said(Paragraph(words.say(key if words.has(key) else "odd.other"))))
+
+
 def privacy(moment: Moment) -> Turn:
     """Say what is kept of a learner."""
     words = moment.words

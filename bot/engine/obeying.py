@@ -28,7 +28,8 @@ from bot.engine.replies import Choice, Paragraph
 from bot.engine.session import Place
 from content.schema import Example, Lesson
 
-_DEEP_LINK = "lesson-"
+_LESSON_LINK, _SECTION_LINK, _ITEM_LINK = "lesson-", "section-", "item-"
+"""What a link into the chat begins with; the id behind it is forgeable, and leads to what is shown to everybody."""
 
 
 def obeyed(moment: Moment, command: Said) -> Turn:
@@ -98,8 +99,20 @@ def example_run(moment: Moment, lesson: Lesson, example: Example) -> Turn:
 
 
 def _started(moment: Moment, argument: str) -> Turn:
-    lesson = moment.lesson(argument.removeprefix(_DEEP_LINK)) if argument.startswith(_DEEP_LINK) else None
-    return reading.outline(moment.changed(greeted=True), lesson) if lesson else help.greeted(moment)
+    return _linked(moment.changed(greeted=True), argument) or help.greeted(moment)
+
+
+def _linked(moment: Moment, argument: str) -> Turn | None:
+    """Follow a link to a lesson, a section or a question; None when it leads nowhere."""
+    if argument.startswith(_LESSON_LINK):
+        lesson = moment.lesson(argument.removeprefix(_LESSON_LINK))
+        return reading.outline(moment, lesson) if lesson else None
+    for lesson in moment.course.lessons:
+        if argument.removeprefix(_SECTION_LINK) in {section.id for section in lesson.sections}:
+            return reading.opened(moment, Place(lesson.slug, Part.SECTION, argument.removeprefix(_SECTION_LINK)))
+        if argument.removeprefix(_ITEM_LINK) in {item.id for item in lesson.check}:
+            return practice.begun_with(moment, lesson, argument.removeprefix(_ITEM_LINK))
+    return None
 
 
 def _lesson(moment: Moment, argument: str) -> Turn:

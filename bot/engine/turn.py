@@ -16,6 +16,7 @@ from bot.engine.events import (
     CodeSent,
     Event,
     FileSent,
+    OddSent,
     RunFinished,
     RunProgressed,
     TextSent,
@@ -48,14 +49,14 @@ def take_turn(  # noqa: PLR0913 - everything a turn depends on is an argument
             return runs.finished(moment, event)
         case CodeChecked():
             return code.checked(moment, event)
-        case ChatOpened() | TextSent() | CodeSent() | FileSent() | ButtonPressed():
+        case ChatOpened() | TextSent() | CodeSent() | FileSent() | OddSent() | ButtonPressed():
             settled, notice = settling.settled(moment)
             return _still_told(settled.session, _answered(settled, event)).after(*notice)
         case never:
             assert_never(never)
 
 
-def _answered(moment: Moment, event: ChatOpened | TextSent | CodeSent | FileSent | ButtonPressed) -> Turn:
+def _answered(moment: Moment, event: ChatOpened | TextSent | CodeSent | FileSent | OddSent | ButtonPressed) -> Turn:
     match event:
         case ChatOpened():
             return help.greeted(moment)
@@ -65,6 +66,8 @@ def _answered(moment: Moment, event: ChatOpened | TextSent | CodeSent | FileSent
             return code.sent_by_editor(moment, event)
         case FileSent():
             return code.sent_as_file(moment, event)
+        case OddSent(kind):
+            return help.odd(moment, kind)
         case ButtonPressed(payload):
             return pressing.pressed(moment, payload)
         case never:
