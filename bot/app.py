@@ -127,10 +127,14 @@ class App:
 
     # --- what adapters call -------------------------------------------------------------------------------------------
 
-    async def enter(self, platform: str, external: str) -> ChatRow:
-        """Give the chat of an account; a new one is greeted."""
-        row = await self._store.enter(platform, external, self._clock.now())
-        await self.take(row.id, ChatOpened(), "opened")
+    async def enter(self, platform: str, external: str, account: str = "", *, greet: bool = True) -> ChatRow:
+        """Give the chat of an account; a new one is greeted, where the platform has no word of its own for that.
+
+        `account` names the learner where `external` names one of several chats.
+        """
+        row = await self._store.enter(platform, external, self._clock.now(), account)
+        if greet:
+            await self.take(row.id, ChatOpened(), "opened")
         return row
 
     async def since(self, chat: str, change: int) -> tuple[Shown, ...]:

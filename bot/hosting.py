@@ -8,7 +8,7 @@ import contextlib
 import fcntl
 import logging
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -123,9 +123,18 @@ def try_address(host: str, port: int) -> None:
 
 @asynccontextmanager
 async def open_app(  # noqa: PLR0913 - what differs between the commands
-    settings: Settings, environment: Mapping[str, str], course: Course, chat: Chat, *, adopt: bool, with_runner: bool
+    settings: Settings,
+    environment: Mapping[str, str],
+    course: Course,
+    chat: Chat,
+    *,
+    adopt: bool,
+    with_runner: bool,
+    prepare: Callable[[SqlStore], Awaitable[None]] | None = None,
 ) -> AsyncIterator[App]:
     """Open the store, begin the runner, and give the app; everything is closed at the end.
+
+    `prepare` is given the store before anything of earlier runs is taken up.
 
     Raises:
         SettingsError, StoreError: naming what is wrong.
@@ -135,6 +144,8 @@ async def open_app(  # noqa: PLR0913 - what differs between the commands
     async with contextlib.AsyncExitStack() as stack:
         store = await _store(settings, key, dice)
         stack.push_async_callback(store.close)
+        if prepare is not None:
+            await prepare(store)
         runner = _runner(settings, environment, stack) if with_runner else NoRunner()
         app = App(
             course=course,

@@ -87,8 +87,8 @@ class Turns(Protocol):
 class Chats(Protocol):
     """Who is who, and what was said."""
 
-    async def enter(self, platform: str, external: str, now: datetime) -> ChatRow:
-        """Give the chat of this account, made when it is new."""
+    async def enter(self, platform: str, external: str, now: datetime, account: str = "") -> ChatRow:
+        """Give the chat of this account, made when it is new; `account` names whose, where one may have several."""
         ...
 
     async def since(self, chat: str, change: int) -> tuple[Shown, ...]:

@@ -4,8 +4,7 @@ Law: they keep the promises that the ports state (one event a key, one answer an
 """
 
 import ast
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -14,12 +13,14 @@ from bot.engine.effects import Ask, CancelRun, CheckCode, CloseAsk, CountTry, Ed
 from bot.engine.events import CodeChecked, Event, RunFinished, SyntaxTrouble
 from bot.engine.known import Known, KnownRun, Needs, needs
 from bot.engine.questions import ChooseOffered, KeepQuestion
+from bot.engine.remembering.rows import Complain, MoveCard, SetCap, SuspendCard, UndoReview, Visited
 from bot.engine.replies import Reply
 from bot.engine.session import Session, from_json, to_json
 from bot.engine.tries import CastVote, DropName, KeepAttempt, TakeName
 from bot.engine.turn import take_turn
 from bot.ports import ChatRow, Opened, Shown, UnfinishedCheck, UnfinishedRun
 from bot.stores.in_memory import Tries
+from bot.stores.remembered_in_memory import Memories
 from content.schema import Course
 from sandbox_runner.errors import RunnerError
 from sandbox_runner.protocol import (
@@ -163,16 +164,17 @@ class MemoryStore:
         self.asks: dict[str, Ask] = {}
         self.credits: dict[str, float] = {}
         self.tries = Tries()
+        self.memories = Memories()
         self.questions: dict[str, KeepQuestion] = {}
         self.chosen: dict[str, str] = {}
         self._chats: dict[str, _ChatState] = {}
         self._runs: dict[str, _RunState] = {}
 
-    async def enter(self, platform: str, external: str, now: datetime) -> ChatRow:  # noqa: ARG002 - the port's shape
+    async def enter(self, platform: str, external: str, now: datetime, account: str = "") -> ChatRow:  # noqa: ARG002 - the port's shape
         """Give the chat of this account, made when it is new."""
-        chat = f"{platform}-{external}"
-        self._chats.setdefault(chat, _ChatState(to_json(Session(f"learner-{external}"))))
-        return ChatRow(chat, f"learner-{external}")
+        chat, learner = f"{platform}-{external}", f"learner-{account or external}"
+        self._chats.setdefault(chat, _ChatState(to_json(Session(learner))))
+        return ChatRow(chat, learner)
 
     async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
         """Give what was said or edited after `change`."""
@@ -188,15 +190,15 @@ class MemoryStore:
         ask = self.asks.get(needs.ask)
         run = self._runs.get(needs.run)
         mine = run if run and run.chat == chat else None
-        votes: Mapping[str, int] = {}
-        if needs.votes and ask and ask.kind == "myth":
-            votes = Counter(each.answer for each in self.asks.values() if each.item == ask.item and each.closed)
         last = self._runs.get(needs.last)
         whole = KnownRun(last.job, last.slot, last.result is not None, last.result) if last else None
         run_alone = KnownRun(mine.job, mine.slot, mine.result is not None) if mine else None
         item = ask.item if ask and ask.kind == "myth" else ""
         tried = self.tries.load(self._learner(chat), needs.tries, item, mine.slot if mine else "")
-        return Known(ask, run_alone, votes, last=whole, tries=tried)
+        learner = self._learner(chat)
+        card = self.memories.of(learner).cards.get(ask.item) if ask and ask.kind == "card" else None
+        kept = self.memories.load(learner) if needs.remembered else None
+        return Known(ask, run_alone, last=whole, tries=tried, card=card, remembered=kept)
 
     async def commit(self, chat: str, key: str, revision: int, turn: Turn, now: datetime) -> tuple[Shown, ...] | None:
         """Write everything of a turn, or nothing."""
@@ -209,7 +211,24 @@ class MemoryStore:
         for row in (row for effect in turn.effects if isinstance(effect, Record) for row in effect.rows):
             if isinstance(row, KeepAttempt | CastVote | TakeName | DropName):
                 self.tries.record(self._learner(chat), row, now)
-        return tuple(shown for effect in turn.effects for shown in self._carry_out(chat, state, effect))
+            self._remember(self._learner(chat), row)
+        return tuple(shown for effect in turn.effects for shown in self._carry_out(chat, state, effect, now))
+
+    def _remember(self, learner: str, row: object) -> None:
+        match row:
+            case CloseAsk(ask, _, _, misconception, learnt) if not self.asks[ask].closed:
+                self.memories.misconceived(learner, (misconception,))
+                if learnt is not None:
+                    self.memories.learn(learner, learnt)
+            case CountTry(ask, _, misconception) if not self.asks[ask].closed:
+                self.memories.misconceived(learner, (misconception,))
+            case UndoReview(_, ask):
+                self.memories.keep(learner, row)
+                self.asks[ask] = replace(self.asks[ask], answer="", closed=False)
+            case SuspendCard() | MoveCard() | SetCap() | Complain() | Visited():
+                self.memories.keep(learner, row)
+            case _:
+                pass
 
     def _learner(self, chat: str) -> str:
         return from_json(self._chats[chat].session).learner
@@ -231,7 +250,7 @@ class MemoryStore:
         waiting = ((chat, from_json(state.session).pending) for chat, state in self._chats.items())
         return tuple(UnfinishedCheck(chat, p.check, p.candidates) for chat, p in waiting if p and not p.offered)
 
-    def _carry_out(self, chat: str, state: _ChatState, effect: object) -> tuple[Shown, ...]:
+    def _carry_out(self, chat: str, state: _ChatState, effect: object, now: datetime) -> tuple[Shown, ...]:
         match effect:
             case Say(reply, slot):
                 taken = bool(slot) and any(one.slot == slot for one in state.shown.values())
@@ -242,7 +261,7 @@ class MemoryStore:
                 return (self._show(state, number, slot, reply),)
             case Record(rows):
                 for row in rows:
-                    self._record(row)
+                    self._record(row, now)
             case RunCode(job, slot):
                 self._runs[job.id] = _RunState(chat, job, slot)
             case _:
@@ -255,11 +274,11 @@ class MemoryStore:
         state.shown[number] = Shown(number, state.change, slot, reply)
         return state.shown[number]
 
-    def _record(self, row: object) -> None:
+    def _record(self, row: object, now: datetime) -> None:
         match row:
             case OpenAsk(ask):
                 assert ask.id not in self.asks  # noqa: S101 - what a database would refuse
-                self.asks[ask.id] = ask
+                self.asks[ask.id] = replace(ask, asked_at=now)
             case CloseAsk(ask, answer, credit) if not self.asks[ask].closed:
                 self.asks[ask] = replace(self.asks[ask], answer=answer, closed=True)
                 self.credits[ask] = credit

@@ -13,12 +13,16 @@ from typing import Any, assert_never
 from sqlalchemy import ColumnElement, Insert, bindparam, func, or_, select, update
 from sqlalchemy import delete as sql_delete
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bot.errors import StoreAwayError
 from bot.posting.ports import Arrival, Cursor, Done, Mailbox, Mark, PostedPart, Silent, State
-from bot.stores import posted, tables
+from bot.stores import locks, posted, tables
+from bot.stores.doors import Door
 
 LOG = logging.getLogger("tasree.outbox")
+
+TRIES, PAUSE_S = 20, 1.0
 
 Rows = list[dict[str, Any]]
 _Waiting = tuple[Sequence[Mark], "asyncio.Future[None]"]
@@ -27,7 +31,7 @@ _Waiting = tuple[Sequence[Mark], "asyncio.Future[None]"]
 class SqlOutbox:
     """The outbox and inbox beside a `SqlStore`, over the same connections."""
 
-    def __init__(self, reader: AsyncEngine, writer: AsyncEngine) -> None:
+    def __init__(self, reader: Door, writer: Door) -> None:
         self._reader = reader
         self._writer = writer
         self._waiting: list[_Waiting] = []
@@ -44,10 +48,10 @@ class SqlOutbox:
         if row is not None and row.address == address and not row.silent:
             return
         fresh = {"chat": chat, "address": address, "delivered": 0, "silent": False}
-        stands = self._insert(table).values(fresh)
-        stands = stands.on_conflict_do_update(index_elements=["chat"], set_={"address": address, "silent": False})
+        changed = {"address": address, "silent": False}
         async with self._writer.begin() as connection:
-            await connection.execute(stands)
+            stands = _insert(connection, table).values(fresh)
+            await connection.execute(stands.on_conflict_do_update(index_elements=["chat"], set_=changed))
 
     async def mailbox(self, chat: str) -> Mailbox | None:
         """Give the chat's mailbox."""
@@ -143,8 +147,7 @@ class SqlOutbox:
         while self._waiting:
             batch, self._waiting = self._waiting, []
             try:
-                async with self._writer.begin() as connection:
-                    await self._put(connection, [mark for marks, _ in batch for mark in marks])
+                await self._patiently([mark for marks, _ in batch for mark in marks])
             except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
                 for _, done in batch:
                     if not done.done():
@@ -153,6 +156,20 @@ class SqlOutbox:
             for _, done in batch:
                 if not done.done():
                     done.set_result(None)
+
+    async def _patiently(self, marks: Sequence[Mark]) -> None:
+        """Write them, over a database that is away for a while: what was sent is only known here until then."""
+        for _ in range(TRIES):
+            try:
+                async with self._writer.begin() as connection:
+                    await self._put(connection, marks)
+            except StoreAwayError as error:
+                LOG.warning("marks are not written yet: %s", error)
+                await asyncio.sleep(PAUSE_S)
+            else:
+                return
+        async with self._writer.begin() as connection:
+            await self._put(connection, marks)
 
     async def _put(self, connection: AsyncConnection, marks: Sequence[Mark]) -> None:
         parts: dict[tuple[str, int, int], dict[str, Any]] = {}
@@ -172,7 +189,7 @@ class SqlOutbox:
                 case _:
                     assert_never(mark)
         if parts:
-            await connection.execute(self._upsert(), list(parts.values()))
+            await connection.execute(_upsert(connection), list(parts.values()))
         boxes = posted.mailboxes
         if cursors:
             moving = update(boxes).where(boxes.c.chat == bindparam("c")).values(delivered=bindparam("d"))
@@ -183,19 +200,6 @@ class SqlOutbox:
         for platform, rows in done.items():
             mine = (table.c.platform == platform) & (table.c.key == bindparam("k"))
             await connection.execute(update(table).where(mine).values(done=True, body=""), rows)
-
-    def _upsert(self) -> Insert:
-        table = posted.deliveries
-        stands = self._insert(table)
-        changed = {
-            name: stands.excluded[name]
-            for name in ("state", "kind", "digest", "change", "external", "answers")
-        }  # fmt: skip
-        upsert: Insert = stands.on_conflict_do_update(index_elements=["chat", "number", "part"], set_=changed)
-        return upsert
-
-    def _insert(self, table: Any) -> Any:  # noqa: ANN401 - two dialects, one shape
-        return sqlite.insert(table) if self._writer.dialect.name == "sqlite" else postgresql.insert(table)
 
     async def _found(self, wanted: Any) -> tuple[PostedPart, ...]:  # noqa: ANN401 - a select of whole rows
         async with self._reader.connect() as connection:
@@ -237,7 +241,7 @@ class SqlOutbox:
                     }
                     for at, one in enumerate(fresh)
                 ]
-                await connection.execute(self._insert(table).on_conflict_do_nothing(), rows)
+                await connection.execute(_insert(connection, table).on_conflict_do_nothing(), rows)
         return tuple(fresh)
 
     async def left(self, platform: str) -> tuple[Arrival, ...]:
@@ -257,6 +261,18 @@ class SqlOutbox:
         old = (table.c.platform == platform) & table.c.done.is_(True) & (table.c.arrived_at < then)
         async with self._writer.begin() as connection:
             await connection.execute(sql_delete(table).where(old))
+
+
+def _upsert(connection: AsyncConnection) -> Insert:
+    stands = _insert(connection, posted.deliveries)
+    names = ("state", "kind", "digest", "change", "external", "answers")
+    changed = {name: stands.excluded[name] for name in names}
+    upsert: Insert = stands.on_conflict_do_update(index_elements=["chat", "number", "part"], set_=changed)
+    return upsert
+
+
+def _insert(connection: AsyncConnection, table: Any) -> Any:  # noqa: ANN401 - two dialects, one shape
+    return sqlite.insert(table) if locks.is_sqlite(connection) else postgresql.insert(table)
 
 
 def _looked_at(done: "asyncio.Future[None]") -> None:

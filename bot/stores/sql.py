@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from sqlalchemy import ColumnElement, Row, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, exists, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.engine import effects, replies
@@ -24,6 +24,7 @@ from bot.errors import SessionError
 from bot.ports import ChatRow, Opened, Shown, UnfinishedCheck, UnfinishedRun
 from bot.stores import attempting, locks, remembering, saying, tables
 from bot.stores.doors import Door
+from bot.stores.outbox import SqlOutbox
 from sandbox_runner import codec
 from sandbox_runner.protocol import Job, Result
 
@@ -42,6 +43,10 @@ class SqlStore:
         self._key = key
         self._identity = identity
 
+    def outbox(self) -> SqlOutbox:
+        """Give the outbox and inbox over the same connections, for platforms that need them."""
+        return SqlOutbox(self._reader, self._writer)
+
     async def close(self) -> None:
         """Give the connections back."""
         await self._reader.dispose()
@@ -53,8 +58,8 @@ class SqlStore:
 
     # --- chats --------------------------------------------------------------------------------------------------------
 
-    async def enter(self, platform: str, external: str, now: datetime) -> ChatRow:
-        """Give the chat of this account, made with its learner when it is new."""
+    async def enter(self, platform: str, external: str, now: datetime, account: str = "") -> ChatRow:
+        """Give the chat of this account, made with its learner when it is new; one account may have several chats."""
         found = select(tables.chats.c.id, tables.chats.c.learner).where(
             tables.chats.c.platform == platform, tables.chats.c.external == external
         )
@@ -62,18 +67,26 @@ class SqlStore:
             row = (await connection.execute(found)).one_or_none()
         if row is None:
             async with self._writer.begin() as connection:
-                await locks.account(connection, platform, external)
+                await locks.account(connection, platform, account or external)
                 row = (await connection.execute(found)).one_or_none()
                 if row is None:
-                    return await self._make(connection, platform, external, now)
+                    return await self._make(connection, platform, external, now, account or external)
         return ChatRow(row.id, self.hashed(row.learner))
 
-    async def _make(self, connection: AsyncConnection, platform: str, external: str, now: datetime) -> ChatRow:
-        learner, chat = self._identity(), self._identity()
-        await connection.execute(insert(tables.learners).values(id=learner, made_at=now))
-        await connection.execute(
-            insert(tables.accounts).values(id=self._identity(), learner=learner, platform=platform, external=external)
-        )
+    async def _make(
+        self, connection: AsyncConnection, platform: str, external: str, now: datetime, account: str
+    ) -> ChatRow:
+        chat = self._identity()
+        mine = (tables.accounts.c.platform == platform) & (tables.accounts.c.external == account)
+        learner = (await connection.execute(select(tables.accounts.c.learner).where(mine))).scalar_one_or_none()
+        if learner is None:
+            learner = self._identity()
+            await connection.execute(insert(tables.learners).values(id=learner, made_at=now))
+            await connection.execute(
+                insert(tables.accounts).values(
+                    id=self._identity(), learner=learner, platform=platform, external=account
+                )
+            )
         session = Session(learner=self.hashed(learner))
         await connection.execute(
             insert(tables.chats).values(
@@ -126,7 +139,6 @@ class SqlStore:
         async with self._reader.connect() as connection:
             ask = await _load_ask(connection, chat, needs.ask) if needs.ask else None
             run = await _load_run(connection, chat, needs.run) if needs.run else None
-            votes = await _load_votes(connection, ask.item) if needs.votes and ask and ask.kind == "myth" else {}
             last = await _load_run(connection, chat, needs.last, whole=True) if needs.last else None
             card = await remembering.card_of(connection, chat, ask.item) if ask and ask.kind == "card" else None
             kept = await remembering.load(connection, chat) if needs.remembered else None
@@ -134,7 +146,7 @@ class SqlStore:
             if asks_for_tries:
                 voted_on = ask.item if ask and ask.kind == "myth" else ""
                 tried = await attempting.load(connection, chat, needs.tries, voted_on, run.slot if run else "")
-        return Known(ask=ask, run=run, votes=votes, last=last, card=card, remembered=kept, tries=tried)
+        return Known(ask=ask, run=run, last=last, card=card, remembered=kept, tries=tried)
 
     async def commit(
         self, chat: str, key: str, revision: int, turn: effects.Turn, now: datetime
@@ -255,14 +267,3 @@ async def _load_run(connection: AsyncConnection, chat: str, run: str, *, whole: 
         return None
     result = codec.decode(Result, json.loads(row.result)) if whole and row.result is not None else None
     return KnownRun(codec.decode(Job, json.loads(row.job)), row.slot, row.result is not None, result)
-
-
-async def _load_votes(connection: AsyncConnection, item: str) -> dict[str, int]:
-    table = tables.asks
-    counted = (
-        select(table.c.answer, func.count())
-        .where(table.c.item == item, table.c.kind == "myth", table.c.answered_at.is_not(None))
-        .group_by(table.c.answer)
-    )
-    rows = (await connection.execute(counted)).all()
-    return {str(answer): int(count) for answer, count in rows}

@@ -1,0 +1,215 @@
+"""The calls of the Bot API, each one try, and what its errors mean for trying again.
+
+Law: in this library `TimedOut` and `BadRequest` are network errors, too: the narrow ones are told apart first, and of
+what is left only what certainly never reached the platform is called so.
+"""
+
+import asyncio
+import io
+from collections.abc import Awaitable
+from typing import TypeVar
+
+import httpx
+from telegram import (
+    Bot,
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    InputMediaDocument,
+    InputMediaPhoto,
+    LinkPreviewOptions,
+    ReplyParameters,
+)
+from telegram.constants import ParseMode
+from telegram.error import (
+    BadRequest,
+    ChatMigrated,
+    Forbidden,
+    InvalidToken,
+    NetworkError,
+    RetryAfter,
+    TelegramError,
+    TimedOut,
+)
+
+from bot.adapters.telegram.drafts import Draft, FileDraft, Keyboard, PhotoDraft, TextDraft
+from bot.engine.replies import Timings
+from bot.posting import bars
+from bot.posting.errors import (
+    BusyError,
+    GoneError,
+    MissingError,
+    MovedError,
+    NotSentError,
+    RefusedError,
+    UnsureError,
+)
+
+T = TypeVar("T")
+
+_NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+_UNCHANGED = "message is not modified"
+_GONE = ("chat not found", "user is deactivated", "bot was kicked", "not enough rights to send", "chat_write_forbidden")
+_MISSING = (
+    "message to edit not found",
+    "message can't be edited",
+    "message to delete not found",
+    "message can't be deleted",
+    "message_id_invalid",
+    "there is no text in the message to edit",
+    "there is no caption in the message to edit",
+)
+_NEVER_LEFT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+
+class TelegramLine:
+    """Implements `Line` over a bot of python-telegram-bot."""
+
+    def __init__(self, bot: Bot) -> None:
+        self._bot = bot
+
+    async def send(self, address: str, draft: Draft, answers: str) -> str:
+        """Send a part; give its id."""
+        chat, thread = _place(address)
+        answer = None
+        if answers and address.startswith("-"):
+            answer = ReplyParameters(int(answers), allow_sending_without_reply=True)
+        markup = _markup(draft.keyboard)
+        match draft:
+            case TextDraft(html=html):
+                call = self._bot.send_message(
+                    chat,
+                    html,
+                    parse_mode=ParseMode.HTML,
+                    link_preview_options=_NO_PREVIEW,
+                    reply_markup=markup,
+                    message_thread_id=thread,
+                    reply_parameters=answer,
+                )
+            case PhotoDraft(caption=caption):
+                call = self._bot.send_photo(
+                    chat,
+                    await _picture(draft),
+                    caption=caption or None,
+                    parse_mode=ParseMode.HTML,
+                    reply_markup=markup,
+                    message_thread_id=thread,
+                    reply_parameters=answer,
+                )
+            case FileDraft(name=name, content=content, caption=caption):
+                call = self._bot.send_document(
+                    chat,
+                    io.BytesIO(content),
+                    filename=name,
+                    caption=caption or None,
+                    parse_mode=ParseMode.HTML,
+                    disable_content_type_detection=True,
+                    reply_markup=markup,
+                    message_thread_id=thread,
+                    reply_parameters=answer,
+                )
+        return str((await _tried(call)).message_id)
+
+    async def edit(self, address: str, external: str, draft: Draft) -> None:
+        """Put another content in the place of a part."""
+        chat, _ = _place(address)
+        markup = _markup(draft.keyboard)
+        number = int(external)
+        try:
+            match draft:
+                case TextDraft(html=html):
+                    await _tried(
+                        self._bot.edit_message_text(
+                            html,
+                            chat_id=chat,
+                            message_id=number,
+                            parse_mode=ParseMode.HTML,
+                            link_preview_options=_NO_PREVIEW,
+                            reply_markup=markup,
+                        )
+                    )
+                case PhotoDraft(caption=caption):
+                    photo = InputMediaPhoto(await _picture(draft), caption=caption or None, parse_mode=ParseMode.HTML)
+                    await _tried(
+                        self._bot.edit_message_media(photo, chat_id=chat, message_id=number, reply_markup=markup)
+                    )
+                case FileDraft(name=name, content=content, caption=caption):
+                    file = InputMediaDocument(
+                        io.BytesIO(content),
+                        filename=name,
+                        caption=caption or None,
+                        parse_mode=ParseMode.HTML,
+                        disable_content_type_detection=True,
+                    )
+                    await _tried(
+                        self._bot.edit_message_media(file, chat_id=chat, message_id=number, reply_markup=markup)
+                    )
+        except _UnchangedError:
+            pass
+
+    async def remove(self, address: str, external: str) -> None:
+        """Take a part back."""
+        chat, _ = _place(address)
+        try:
+            await _tried(self._bot.delete_message(chat, int(external)))
+        except MissingError:
+            return
+
+
+class _UnchangedError(Exception):
+    """The content stands there already."""
+
+
+async def _tried(call: Awaitable[T]) -> T:
+    try:
+        return await call
+    except RetryAfter as error:
+        wait = error.retry_after
+        raise BusyError(float(wait.total_seconds() if hasattr(wait, "total_seconds") else wait)) from error
+    except ChatMigrated as error:
+        raise MovedError(str(error.new_chat_id)) from error
+    except Forbidden as error:
+        raise GoneError(str(error)) from error
+    except BadRequest as error:
+        raise _of_bad_request(error) from error
+    except InvalidToken as error:
+        raise RefusedError(str(error)) from error
+    except TimedOut as error:
+        raise _of_silence(error) from error
+    except NetworkError as error:
+        raise _of_silence(error) from error
+    except TelegramError as error:
+        raise RefusedError(str(error)) from error
+
+
+def _of_bad_request(error: BadRequest) -> Exception:
+    text = str(error).lower()
+    if _UNCHANGED in text:
+        return _UnchangedError()
+    if any(part in text for part in _GONE):
+        return GoneError(str(error))
+    if any(part in text for part in _MISSING):
+        return MissingError(str(error))
+    return RefusedError(str(error))
+
+
+def _of_silence(error: NetworkError) -> Exception:
+    return NotSentError(str(error)) if isinstance(error.__cause__, _NEVER_LEFT) else UnsureError(str(error))
+
+
+def _place(address: str) -> tuple[int, int | None]:
+    chat, _, thread = address.partition("/")
+    return int(chat), int(thread) if thread else None
+
+
+def _markup(keyboard: Keyboard) -> InlineKeyboardMarkup | None:
+    if not keyboard:
+        return None
+    return InlineKeyboardMarkup(
+        [[InlineKeyboardButton(button.text, callback_data=button.payload) for button in row] for row in keyboard]
+    )
+
+
+async def _picture(draft: PhotoDraft) -> bytes:
+    if isinstance(draft.content, Timings):
+        return await asyncio.to_thread(bars.drawn, draft.content)
+    return draft.content
