@@ -4,11 +4,12 @@ Law: prose fields hold one paragraph or several (a blank line between), with two
 **strong**. Ids are explicit and never change; `rev` rises only when the meaning of an item changes.
 """
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 FEEDBACK_LIMIT = 200
 """Characters of an option's feedback, so that it fits beside the question in every chat."""
@@ -278,8 +279,19 @@ class Finding(Closed):
     holds_when: tuple[Literal["faster", "slower", "same"], ...] = Field(min_length=1)
 
 
+class Seen(Closed):
+    """What an experiment was seen to give on a machine: how many times as fast `name` was as `against`."""
+
+    device: Literal["cpu", "cuda"]
+    machine: str = Field(min_length=2, max_length=60)
+    ratio: float = Field(gt=0)
+
+
 class Myth(Closed):
-    """A claim to vote on; the experiment is run and the measured verdict shown."""
+    """A claim to vote on; the experiment is run and the measured verdict shown.
+
+    `seen` are figures of other machines, said as theirs where the device is not at hand.
+    """
 
     id: Id
     rev: int = Field(default=1, ge=1)
@@ -288,6 +300,7 @@ class Myth(Closed):
     truth: Literal["fact", "myth", "depends"]
     experiment: Id
     finding: Finding
+    seen: tuple[Seen, ...] = ()
     explanation: Prose
 
 
@@ -463,13 +476,67 @@ class Bands(Closed):
     offer: float = Field(default=0.25, ge=0.0, le=1.0)
 
 
+class RecordedVariant(Closed):
+    """One variant's median time and its 99 % interval, ns."""
+
+    name: str = Field(max_length=80)
+    median_ns: float = Field(gt=0)
+    low_ns: float = Field(gt=0)
+    high_ns: float = Field(gt=0)
+    first_call_ns: float = Field(ge=0)
+
+
+class RecordedRatio(Closed):
+    """Time of `against` divided by time of `name`, with its 99 % interval and what it allows to be said."""
+
+    name: str = Field(max_length=80)
+    against: str = Field(max_length=80)
+    point: float = Field(gt=0)
+    low: float = Field(gt=0)
+    high: float = Field(gt=0)
+    claim: Literal["faster", "slower", "same", "unclear"]
+
+
+class RecordedRun(Closed):
+    """What one example gave on one device; `code` is the SHA-256 of its file, `said` the head of what it printed."""
+
+    lesson: Slug
+    example: Id
+    device: Literal["cpu", "cuda"]
+    code: str = Field(pattern="^[0-9a-f]{64}$")
+    ending: str = Field(max_length=40)
+    confirmed: bool
+    checked: str = Field(max_length=40)
+    noise: float = Field(ge=0)
+    variants: tuple[RecordedVariant, ...] = ()
+    ratios: tuple[RecordedRatio, ...] = ()
+    flags: tuple[str, ...] = ()
+    said: str = Field(default="", max_length=4000)
+
+
+class RecordedMachine(Closed):
+    """What the runs were made on, and when they ended. `title` is how a lesson names it."""
+
+    title: str = Field(min_length=1, max_length=80)
+    cpu: str
+    cores: int = Field(ge=1)
+    gpu: str
+    devices: tuple[Literal["cpu", "cuda"], ...] = Field(min_length=1)
+    python: str
+    numpy: str
+    torch: str
+    kernel: str
+    recorded_at: AwareDatetime
+    runs: tuple[RecordedRun, ...]
+
+
 class Course(Closed):
     """The whole course, loaded at once or not at all.
 
     `files` holds every text file that lessons name, keyed `<slug>/<file>`; `pictures` the bytes of every picture, by
     the same keys; `hash` changes when anything of it changes. `aliases` give to a canonical word the forms in which
     learners write it; `speech` and `bands` are what reading a question needs besides, `glossary` says what the terms
-    mean; no asked item depends on these four, so they leave `hash` as it is.
+    mean, `recorded` is what machines gave before; no asked item depends on these, so they leave `hash` as it is.
     """
 
     lessons: tuple[Lesson, ...]
@@ -481,4 +548,17 @@ class Course(Closed):
     speech: Speech = Field(default_factory=Speech, repr=False)
     bands: Bands = Field(default_factory=Bands, repr=False)
     glossary: tuple[Term, ...] = Field(default=(), repr=False)
+    recorded: tuple[RecordedMachine, ...] = Field(default=(), repr=False)
     hash: str
+
+    def digest(self, lesson: str, example: Example) -> str:
+        """Give the SHA-256 by which a record names an example's code."""
+        return hashlib.sha256(self.files.get(f"{lesson}/{example.file}", "").encode()).hexdigest()
+
+    def seen(self, lesson: str, example: Example) -> Iterator[tuple[RecordedMachine, RecordedRun]]:
+        """Give what was recorded of an example as it is now, in the order of machines."""
+        code = self.digest(lesson, example)
+        for machine in self.recorded:
+            for run in machine.runs:
+                if (run.lesson, run.example, run.code) == (lesson, example.id, code):
+                    yield machine, run

@@ -7,9 +7,10 @@ child for anything but the code that waits is dropped.
 import difflib
 import re
 import unicodedata
+from dataclasses import replace
 from typing import assert_never
 
-from bot.engine import exercises, presses, runs, tasks, writing
+from bot.engine import devices, exercises, presses, runs, tasks, writing
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
@@ -19,11 +20,11 @@ from bot.engine.expects import Expects
 from bot.engine.intake import reading as intake
 from bot.engine.intake.types import Code, Intake, NotCode, Notice, Refused, Traceback, Values
 from bot.engine.moment import Moment
-from bot.engine.purposes import Asked
+from bot.engine.purposes import Asked, Why
 from bot.engine.replies import Bullets, Choice, CodeBlock, Number, Paragraph, Spans, Text
 from bot.engine.replies import Code as CodeSpan
 from bot.engine.session import PendingCode
-from sandbox_runner.protocol import Budget, JobKind
+from sandbox_runner.protocol import Budget, Device, JobKind
 
 _CELL = re.compile(r"^#\s?%%(.*)$", re.MULTILINE)
 _SETUP = {"setup", "set-up", "set up", "إعداد", "الإعداد", "اعداد", "تهيئة", "التهيئة"}
@@ -82,9 +83,12 @@ def decided(moment: Moment, check: str, option: str) -> Turn:
     pending = moment.session.pending
     if pending is None or pending.check != check or not pending.offered:
         return moment.turn(*said(Paragraph(moment.words.say("code.offer_gone"))))
-    if option == "yes":
+    if pending.choosing and option in set(Device):
+        return _run(moment, pending, pending.candidates[-1], Device(option))
+    if option == "yes" and not pending.choosing:
         return _run(moment, pending, pending.candidates[-1])
-    return moment.changed(pending=None).turn(*said(Paragraph(moment.words.say("code.refused_repair"))))
+    told = "code.not_run" if pending.choosing else "code.refused_repair"
+    return moment.changed(pending=None).turn(*said(Paragraph(moment.words.say(told))))
 
 
 def _to_be_checked(moment: Moment, found: Code, *, measure: bool) -> Turn:
@@ -96,13 +100,19 @@ def _to_be_checked(moment: Moment, found: Code, *, measure: bool) -> Turn:
     return moment.changed(pending=pending).turn(*told, CheckCode(check, sources))
 
 
-def _run(moment: Moment, pending: PendingCode, source: str) -> Turn:
+def _run(moment: Moment, pending: PendingCode, source: str, device: Device | None = None) -> Turn:
     asked = _asked(moment, pending, source)
-    retry = Choice("", encode(Op.ACCEPT, pending.check, "yes"))
+    free = asked.kind in {JobKind.RUN, JobKind.TIME} and asked.purpose.why is not Why.ITEM
+    if device is None and free and moment.known.capabilities and devices.named(source):
+        waiting = PendingCode(pending.check, (source,), pending.filename, pending.measure, offered=True, choosing=True)
+        return moment.changed(pending=waiting).turn(*said(*devices.offered(moment, pending.check)))
+    asked = asked if device is None else replace(asked, devices=(device,))
+    retry = Choice("", encode(Op.ACCEPT, pending.check, device.value if device else "yes"))
     turn = runs.started(moment, asked, retry)
     if len(turn.session.running) == len(moment.session.running):
         # Not taken: the code stays at hand, so that the button can send it again.
-        kept = PendingCode(pending.check, (source,), pending.filename, pending.measure, offered=True)
+        choosing = device is not None
+        kept = PendingCode(pending.check, (source,), pending.filename, pending.measure, offered=True, choosing=choosing)
         return Turn(turn.session.with_(pending=kept), turn.effects)
     expects = turn.session.expects
     expects = Expects.NOTHING.value if expects in {Expects.TIME, Expects.RUN} else expects

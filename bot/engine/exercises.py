@@ -154,4 +154,7 @@ def _ways_on(moment: Moment, lesson: Lesson, task: Exercise) -> tuple[Block, ...
     standing = tasks.standing(moment, task)
     helps = grading.helps(moment, task, standing)
     board = Choice(words.text("button.board"), encode(Op.BOARD, task.id))
-    return (*grading.given_up_by(moment, task, standing), *buttons(*helps, board, presses.outline(moment, lesson), columns=2))
+    return (
+        *grading.given_up_by(moment, task, standing),
+        *buttons(*helps, board, presses.outline(moment, lesson), columns=2),
+    )

@@ -1,13 +1,18 @@
 """What a turn may look at beside the session, and what it needs of it: `needs` names it, the shell loads it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from bot.engine import buttons
 from bot.engine.effects import Ask
-from bot.engine.events import ButtonPressed, Event, RunFinished, RunProgressed, TextSent
+from bot.engine.events import ButtonPressed, DigestFellDue, Event, RunFinished, RunProgressed, TextSent
+from bot.engine.owned import wanted as owned
+from bot.engine.owned.rows import Keeping
+from bot.engine.remembering import wanted as remembering
 from bot.engine.remembering.kept import CardRow, Remembered
+from bot.engine.reminders import wanted as reminders
+from bot.engine.reminders.wishes import Wishes
 from bot.engine.session import Session
 from bot.engine.tries import Found, Wanted, wanted
 from sandbox_runner.protocol import Capabilities, Job, Result
@@ -46,32 +51,45 @@ class Needs:
 
     ask: str = ""
     run: str = ""
-    votes: bool = False
     remembered: bool = False
     tries: Wanted = field(default_factory=Wanted)
     last: str = ""
+    wishes: bool = False
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What was loaded. `capabilities` is None while no runner answers; `votes` counts answers of a myth's ask.
+    """What was loaded. `capabilities` is None while no runner answers; `phrasing` says that a model gives
+    other words.
 
-    `card` is what is remembered of the card that the ask is about, `remembered` all that is kept of the learner.
+    `card` is what is remembered of the card that the ask is about, `remembered` all that is kept of the learner. `own` are
+    all rows of the learner by table, for a copy; `keeping` says how long things are kept here.
     """
 
     ask: Ask | None = None
     run: KnownRun | None = None
-    votes: Mapping[str, int] = field(default_factory=dict)
     capabilities: Capabilities | None = None
     card: CardRow | None = None
     remembered: Remembered | None = None
     tries: Found = field(default_factory=Found)
     last: KnownRun | None = None
+    wishes: Wishes | None = None
+    own: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
+    keeping: Keeping = field(default_factory=Keeping)
+    phrasing: bool = False
 
 
 def needs(session: Session, event: Event) -> Needs:
     """Say which rows the turn on this event will look at."""
-    return replace(_rows(session, event), tries=wanted(session, event))
+    own = owned.wanted(event)
+    return replace(
+        _rows(session, event),
+        tries=wanted(session, event),
+        remembered=remembering.wanted(session, event) or own or isinstance(event, DigestFellDue),
+        wishes=reminders.wanted(session, event),
+        own=own,
+    )
 
 
 def _rows(session: Session, event: Event) -> Needs:
@@ -79,20 +97,25 @@ def _rows(session: Session, event: Event) -> Needs:
         case ButtonPressed(payload):
             return _of_button(session, buttons.parse(payload))
         case RunProgressed(run, _) | RunFinished(run, _):
-            return Needs(run=run, ask=session.asked, votes=True)
+            return Needs(run=run, ask=session.asked)
         case TextSent(text):
-            return Needs(ask=session.asked, votes=True, last=session.last_run if len(text) <= MOST_ASKED else "")
+            ask = remembering.ask_for(session, text)
+            return Needs(ask=ask, last=session.last_run if len(text) <= MOST_ASKED else "")
         case _:
-            return Needs(ask=session.asked, votes=True)
+            return Needs(ask=session.asked)
 
 
 def _of_button(session: Session, button: buttons.Button | None) -> Needs:
     match button:
         case None:
             return Needs()
-        case buttons.Button(op=buttons.Op.ANSWER, ref=ask):
-            return Needs(ask=ask, votes=True)
-        case buttons.Button(op=buttons.Op.AGAIN | buttons.Op.CANCEL, ref=run):
+        case buttons.Button(op=buttons.Op.ANSWER, ref=ref):
+            return Needs(ask=buttons.ask_of(ref)[0])
+        case buttons.Button(op=buttons.Op.REVIEW, ref="undo", option=ask):
+            return Needs(ask=ask)
+        case buttons.Button(op=buttons.Op.AGAIN, ref=run, option=option):
+            return Needs(run=run, last=run if option == buttons.KERNEL else "")
+        case buttons.Button(op=buttons.Op.CANCEL, ref=run):
             return Needs(run=run)
         case _:
             return Needs(ask=session.asked)

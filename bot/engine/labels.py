@@ -5,11 +5,14 @@ from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
 from bot.engine.letters import fold
 from bot.engine.moment import Moment
+from sandbox_runner.protocol import Device
 
 _OF_THE_ASK = {
     "flip": presses.FLIP,
     "knew": presses.KNEW,
     "missed": presses.MISSED,
+    "hard": presses.HARD,
+    "easy": presses.EASY,
     "confirm": presses.CONFIRM,
 }
 _COMMANDS = {
@@ -36,9 +39,14 @@ def payload(moment: Moment, text: str) -> str | None:
         option = next((option for key, option in _OF_THE_ASK.items() if typed(key)), "")
         if option:
             return encode(Op.ANSWER, ask.id, option)
+    if ask and moment.session.graded and moment.session.graded.ask == ask.id and typed("undo"):
+        return encode(Op.REVIEW, "undo", ask.id)
     pending = moment.session.pending
     if pending and pending.offered and (typed("accept_repair") or typed("refuse_repair")):
         return encode(Op.ACCEPT, pending.check, "yes" if typed("accept_repair") else "no")
+    device = next((each for each in Device if typed(f"on_{each}")), None)
+    if pending and pending.choosing and device:
+        return encode(Op.ACCEPT, pending.check, device.value)
     go_on = presses.go_on_with_series(moment)
     if go_on and folded == fold(go_on.label):
         return go_on.payload

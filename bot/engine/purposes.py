@@ -43,7 +43,10 @@ def purpose_of(slot: str) -> Purpose:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is to be run, and why. Without limits the device's own hold; it runs on the first of `devices` there is."""
+    """What is to be run, and why. Without limits the device's own hold.
+
+    It runs on the first of `devices` that is there; on all that are there where it is for `each`.
+    """
 
     source: str
     kind: JobKind
@@ -53,3 +56,4 @@ class Asked:
     budget: Budget = Budget.DEFAULT
     limits: Limits | None = None
     exercise: Exercise | None = None
+    each: bool = False

@@ -5,23 +5,25 @@ Law: every ending of the protocol has its sentence; everything out of the sandbo
 
 import re
 
-from bot.engine import measured, outputs, presses, verdicts
+from bot.engine import devices, insights, measured, outputs, presses, seen, sides, verdicts
 from bot.engine.bubbles import buttons
-from bot.engine.buttons import Op, encode
+from bot.engine.buttons import INSPECT, KERNEL, Op, encode
 from bot.engine.commands import Command
 from bot.engine.course_map import Part, go
 from bot.engine.figures import plain, size
 from bot.engine.moment import Moment
 from bot.engine.purposes import Purpose, Why
 from bot.engine.reading import examples_at
-from bot.engine.replies import Block, Choice, Code, Heading, Number, Paragraph, Spans
+from bot.engine.replies import Block, Choice, Code, Heading, Number, Paragraph, Spans, Text
 from bot.engine.session import Place
 from bot.engine.wording import inline
 from content.schema import Example, Lesson
-from sandbox_runner.protocol import Budget, Ending, Job, JobKind, Reached, Result
+from sandbox_runner.protocol import Budget, Device, Ending, Job, JobKind, Reached, Result
 
 OURS = (Ending.INFRA_ERROR, Ending.QUEUE_FULL, Ending.RATE_LIMITED, Ending.CANCELLED, Ending.SUPERSEDED)
 """Endings after which the same job is worth sending again as it is."""
+
+_TITLES = {JobKind.TIME: "time.title", JobKind.INSPECT: "inspect.title"}
 
 
 def told(moment: Moment, run: str, result: Result, job: Job | None, purpose: Purpose) -> tuple[Block, ...]:
@@ -35,10 +37,12 @@ def told(moment: Moment, run: str, result: Result, job: Job | None, purpose: Pur
         *outputs.fault(moment, result, source),
         *measured.timings(moment, result),
         *measured.flags(moment, result),
+        *_seen(moment, result, purpose),
+        *insights.told(moment, result),
         *outputs.streams(moment, result),
         *outputs.notes(moment, result),
         *outputs.files(moment, result),
-        *verdicts.of_myth(moment, result, purpose),
+        *verdicts.of_myth(moment, result, purpose, sides.side_of(moment.session, run)),
         *_honest_word(moment, purpose),
     )
     return (*blocks, *buttons(*_next(moment, run, result, job, purpose), columns=2))
@@ -70,15 +74,22 @@ def _own_exit(moment: Moment, result: Result) -> Spans:
 
 
 def _speaks_for_itself(result: Result) -> bool:
-    return result.ending is Ending.OK and result.kind is JobKind.TIME and bool(result.variants)
+    return result.ending is Ending.OK and bool(result.variants or result.insights)
+
+
+def _seen(moment: Moment, result: Result, purpose: Purpose) -> tuple[Block, ...]:
+    found = example_of(moment, purpose)
+    return seen.told(moment, *found) if found and result.kind is JobKind.TIME else ()
 
 
 def _title(moment: Moment, job: Job | None, purpose: Purpose) -> tuple[Block, ...]:
     found = example_of(moment, purpose)
+    on_gpu = job is not None and job.device is not Device.CPU
+    where = (Text(" — "), *moment.words.say(f"device.{job.device}")) if job and on_gpu else ()
     if found:
-        return (Heading(inline(found[1].title)),)
-    key = "time.title" if job and job.kind is JobKind.TIME else "run.title"
-    return (Heading(moment.words.say(key, file=Code(job.filename[:60] if job else "code.py"))),)
+        return (Heading((*inline(found[1].title), *where)),)
+    key = _TITLES.get(job.kind if job else JobKind.RUN, "run.title")
+    return (Heading((*moment.words.say(key, file=Code(job.filename[:60] if job else "code.py")), *where)),)
 
 
 def limit(moment: Moment, reached: Reached | None) -> tuple[Block, ...]:
@@ -122,10 +133,27 @@ def _next(moment: Moment, run: str, result: Result, job: Job | None, purpose: Pu
     elif result.ending in OURS:
         own = (to_time if result.kind is JobKind.TIME else to_run,)
     elif result.kind is JobKind.TIME:
-        own = (to_time, longer if job.budget is not Budget.THOROUGH else None) if result.variants else (to_time,)
+        able = moment.known.capabilities
+        offered = able is not None and JobKind.INSPECT in able.kinds and bool(result.variants)
+        inside = Choice(words.text("button.inside"), encode(Op.AGAIN, run, INSPECT)) if offered else None
+        longer_still = longer if result.variants and job.budget is not Budget.THOROUGH else None
+        own = (inside, to_time, longer_still)
+    elif result.kind is JobKind.INSPECT:
+        written = any(found.kernels for found in result.insights)
+        kernel = Choice(words.text("button.kernel"), encode(Op.AGAIN, run, KERNEL)) if written else None
+        own = (kernel, to_time)
     else:
         own = (measure if result.ending is Ending.OK else None, to_run)
-    return (*own, *_onward(moment, purpose))
+    return (*own, _on_both(moment, run, job, purpose), *_onward(moment, purpose))
+
+
+def _on_both(moment: Moment, run: str, job: Job | None, purpose: Purpose) -> Choice | None:
+    """Offer both devices for what was run on one, where the code or the example is for both."""
+    found = example_of(moment, purpose)
+    plain_run = job is not None and job.kind in {JobKind.RUN, JobKind.TIME}
+    if job is None or not plain_run or sides.paired(moment.session, run):
+        return None
+    return devices.other(moment, run, job.device, job.source, found[1].devices if found else ())
 
 
 def _onward(moment: Moment, purpose: Purpose) -> tuple[Choice | None, ...]:

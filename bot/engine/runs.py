@@ -6,16 +6,16 @@ series, but for one that answers the open question. At most `MOST_RUNNING` runs 
 
 from dataclasses import replace
 
-from bot.engine import asks, grading, presses, results, tasks, writing
+from bot.engine import asks, grading, insights, presses, results, sides, tasks, writing
 from bot.engine.bubbles import buttons, said
-from bot.engine.buttons import Op, encode
+from bot.engine.buttons import INSPECT, KERNEL, Op, encode
 from bot.engine.commands import Command
-from bot.engine.effects import CancelRun, Edit, RunCode, Say, Turn
+from bot.engine.effects import CancelRun, Edit, Effect, RunCode, Say, Turn
 from bot.engine.events import RunFinished, RunProgressed
 from bot.engine.figures import plain
 from bot.engine.moment import Moment
 from bot.engine.purposes import Asked, Purpose, Why, purpose_of
-from bot.engine.replies import Block, Choice, Number, Paragraph, Reply, Step, Steps
+from bot.engine.replies import Block, Choice, Number, Paragraph, Reply, Spans, Step, Steps
 from content.schema import Example
 from sandbox_runner.protocol import Accepted, Budget, Device, Job, JobKind, Limits, Phase, Progress, limits_for
 
@@ -26,11 +26,12 @@ _STEPS: dict[JobKind, tuple[Phase, ...]] = {
     JobKind.RUN: (Phase.START, Phase.IMPORT, Phase.RUN, Phase.COLLECT),
     JobKind.TIME: _TIMED,
     JobKind.EXERCISE: _TIMED,
+    JobKind.INSPECT: (Phase.START, Phase.IMPORT, Phase.RUN, Phase.COMPILE, Phase.COLLECT),
 }
 """The phases of a kind in the order in which the runner enters them."""
 
 
-def of_example(moment: Moment, slug: str, example: Example, purpose: Purpose) -> Asked:
+def of_example(moment: Moment, slug: str, example: Example, purpose: Purpose, *, each: bool = False) -> Asked:
     """Give what runs an example of a lesson, within the example's own limits."""
     return Asked(
         source=moment.course.files.get(f"{slug}/{example.file}", ""),
@@ -39,6 +40,7 @@ def of_example(moment: Moment, slug: str, example: Example, purpose: Purpose) ->
         filename=example.file.rsplit("/", 1)[-1],
         devices=tuple(Device(device) for device in example.devices),
         limits=Limits(run_s=example.run_s, memory_bytes=example.memory_mib << 20),
+        each=each,
     )
 
 
@@ -48,7 +50,8 @@ def started(moment: Moment, asked: Asked, retry: Choice | None = None) -> Turn:
     if refusal:
         stop = _stops(moment) if refusal == "run.too_many" else ()
         again = replace(retry, label=moment.words.text("button.retry")) if retry else None
-        device_name = asked.devices[0].value if asked.devices else Device.CPU.value
+        wanted = asked.devices[0] if asked.devices else Device.CPU
+        device_name = Device.CUDA.value if wanted is Device.BOTH else wanted.value
         machine = presses.command(moment, Command.MACHINE) if refusal in {"run.no_device", "run.no_kind"} else None
         return moment.turn(
             *said(
@@ -56,10 +59,22 @@ def started(moment: Moment, asked: Asked, retry: Choice | None = None) -> Turn:
                 *buttons(*stop, again, machine),
             )
         )
-    run = moment.dice.identity()
-    device = next(device for device in asked.devices if _has(moment, device))
-    job = Job(
-        id=run,
+    jobs = tuple(_job(moment, asked, device) for device in _devices(moment, asked))
+    running = (*moment.session.running, *(job.id for job in jobs))
+    last = moment.session.last_run if asked.kind is JobKind.INSPECT else jobs[-1].id
+    session = moment.session.with_(running=running, last_run=last)
+    session = sides.opened(session, jobs) if len(jobs) > 1 else session
+    effects: list[Effect] = []
+    for job in jobs:
+        slot = asked.purpose.slot(job.id)
+        sent = Paragraph(_sent(moment, job, alone=len(jobs) == 1))
+        effects += [Say(Reply((sent, *_under_way(moment, job, None))), slot), RunCode(job, slot)]
+    return Turn(session, tuple(effects))
+
+
+def _job(moment: Moment, asked: Asked, device: Device) -> Job:
+    return Job(
+        id=moment.dice.identity(),
         kind=asked.kind,
         source=asked.source,
         learner=moment.session.learner,
@@ -69,25 +84,41 @@ def started(moment: Moment, asked: Asked, retry: Choice | None = None) -> Turn:
         filename=asked.filename,
         exercise=asked.exercise,
     )
-    slot = asked.purpose.slot(run)
-    session = moment.session.with_(running=(*moment.session.running, run), last_run=run)
-    sent = Paragraph(moment.words.say("run.sent"))
-    return Turn(session, (Say(Reply((sent, *_under_way(moment, job, None))), slot), RunCode(job, slot)))
+
+
+def _sent(moment: Moment, job: Job, *, alone: bool) -> Spans:
+    if alone and job.device is Device.CPU:
+        return moment.words.say("run.sent")
+    return moment.words.say("run.sent_to", device=moment.words.say(f"device.{job.device}"))
 
 
 def again(moment: Moment, option: str) -> Turn:
-    """Run the job of a known run again: to time it, to run it, or within another budget."""
+    """Run the job of a known run again: to time, run or look inside it, within another budget, or on another device."""
     known = moment.known.run
     if known is None or known.job.learner != moment.session.learner:
         return moment.turn(*said(Paragraph(moment.words.say("run.forgotten"))))
     job = known.job
+    if option == KERNEL:
+        shown = known if moment.known.last is None else moment.known.last
+        return moment.turn(*said(*insights.kernels(moment, shown.result)))
+    if option == INSPECT:
+        purpose = purpose_of(known.slot)
+        about = purpose if purpose.why is Why.EXAMPLE else Purpose()
+        looked = Asked(job.source, JobKind.INSPECT, about, job.filename, (job.device,), limits=job.limits)
+        return started(moment, looked, Choice("", encode(Op.AGAIN, job.id, option)))
     budget = Budget(option) if option in set(Budget) else Budget.DEFAULT
     if job.kind is JobKind.EXERCISE:
         graded = tasks.graded(moment, purpose_of(known.slot).item, job.source, job.filename, budget)
         retry = Choice("", encode(Op.AGAIN, job.id, option))
         return started(moment, graded, retry) if graded else asks.refused(moment, "button.gone")
+    purpose = purpose_of(known.slot)
+    if option in set(Device):
+        own = purpose.why not in {Why.EXAMPLE, Why.MYTH}
+        limits = None if own else job.limits
+        asked = Asked(job.source, job.kind, purpose, job.filename, (Device(option),), job.budget, limits)
+        return started(moment, asked, Choice("", encode(Op.AGAIN, job.id, option)))
     kind = JobKind.RUN if option == JobKind.RUN else JobKind.TIME
-    asked = Asked(job.source, kind, purpose_of(known.slot), job.filename, (job.device,), budget, job.limits)
+    asked = Asked(job.source, kind, purpose, job.filename, (job.device,), budget, job.limits)
     return started(moment, asked, Choice("", encode(Op.AGAIN, job.id, option)))
 
 
@@ -124,7 +155,8 @@ def finished(moment: Moment, event: RunFinished) -> Turn:
     if known and known.job.kind is JobKind.EXERCISE:
         return grading.finished(moment, event.result, known.job, purpose, known.slot)
     first, *more = said(*results.told(moment, event.run, event.result, known.job if known else None, purpose))
-    return moment.turn(Edit(known.slot, first.reply) if known else first, *more)
+    moment, compared = sides.closed(moment, event.run, event.result, purpose)
+    return moment.turn(Edit(known.slot, first.reply) if known else first, *more, *compared)
 
 
 def _without(moment: Moment, run: str) -> Moment:
@@ -133,13 +165,22 @@ def _without(moment: Moment, run: str) -> Moment:
 
 def _refusal(moment: Moment, asked: Asked) -> str:
     able = moment.known.capabilities
-    if len(moment.session.running) >= MOST_RUNNING:
+    if len(moment.session.running) + max(len(_devices(moment, asked)), 1) > MOST_RUNNING:
         return "run.too_many"
     if able is None:
         return "run.no_runner"
     if asked.kind not in able.kinds:
         return "run.no_kind"
-    return "" if any(_has(moment, device) for device in asked.devices) else "run.no_device"
+    return "" if _devices(moment, asked) else "run.no_device"
+
+
+def _devices(moment: Moment, asked: Asked) -> tuple[Device, ...]:
+    """Choose where it runs; none where what was asked for is not there, for nothing falls back in silence."""
+    if Device.BOTH in asked.devices:
+        both = (Device.CPU, Device.CUDA)
+        return both if all(_has(moment, device) for device in both) else ()
+    there = tuple(device for device in asked.devices if _has(moment, device))
+    return there if asked.each else there[:1]
 
 
 def _has(moment: Moment, device: Device) -> bool:

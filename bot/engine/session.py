@@ -8,6 +8,7 @@ from bot.engine.questions import Offered
 from bot.errors import SessionError
 from sandbox_runner import codec
 from sandbox_runner.errors import WireError
+from sandbox_runner.protocol import Ratio
 
 VERSION = 1
 
@@ -35,13 +36,17 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class PendingCode:
-    """Code that waits for the limited child, or (`offered`) for the learner's consent to a repair."""
+    """Code that waits for the limited child, or (`offered`) for the learner's word.
+
+    The word is consent to a repair, or (`choosing`) on which device it is to run.
+    """
 
     check: str
     candidates: tuple[str, ...]
     filename: str
     measure: bool
     offered: bool = False
+    choosing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,25 @@ class Played:
     lesson: str
     values: tuple[float, ...]
     at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of two runs of the same snippet, each on a device of its own; `ending` is empty while it is under way."""
+
+    run: str
+    device: str
+    ending: str = ""
+    ratios: tuple[Ratio, ...] = ()
+    printed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """The press that the last event was: its payload, and when (seconds since 1970)."""
+
+    payload: str
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +92,7 @@ class Session:
 
     `told` is the section from which the last question was answered, for what carries on from it; `ran` says that the
     end of a run was told since the learner came here; `offered` are the stops that the last question was answered with.
+    `phrasing` is the ask for other words that is under way.
     `aside` are series left in the middle. To the open ask belong `hinted` (hints shown), `tried` (failed answers),
     `marked` (options marked or placed, not confirmed yet), `panel` (the slot of the reply that shows the marks) and
     `earned` (the best credit of a partial answer); to that of a card `quick` (flipped at once).
@@ -95,8 +120,12 @@ class Session:
     told: Place | None = None
     ran: bool = False
     offered: Offered | None = None
+    phrasing: str = ""
     graded: Graded | None = None
     placed: tuple[str, ...] = ()
+    pressed: Pressed | None = None
+    pairs: tuple[tuple[Side, ...], ...] = ()
+    reminded: int = 0
 
     def with_(self, **changes: object) -> "Session":
         """Give a copy with some fields changed."""

@@ -1,12 +1,18 @@
 """The measured verdict on a myth card, beside the votes and the explanation.
 
-Law: the machine decides what is said of this machine; what the lesson says in general stands beside it, apart.
+Law: the machine decides what is said of this machine; what the lesson says in general, and what was seen on another
+machine, stand beside it, apart and named as such.
 """
 
+from collections.abc import Sequence
+
+from bot.engine import measured as figures_of
 from bot.engine.bubbles import paragraphs
+from bot.engine.figures import plain
 from bot.engine.moment import Moment
 from bot.engine.purposes import Purpose, Why
-from bot.engine.replies import Block, Paragraph, Spans, Strong, Text
+from bot.engine.replies import Block, Bullets, Code, Number, Paragraph, Spans, Strong, Text
+from bot.engine.session import Side
 from bot.engine.wording import inline
 from content.schema import Finding, Myth
 from sandbox_runner.protocol import Claim, Ratio, Result
@@ -15,22 +21,59 @@ _TURNED = {Claim.FASTER: Claim.SLOWER, Claim.SLOWER: Claim.FASTER}
 VOTES = ("fact", "myth", "depends")
 
 
-def of_myth(moment: Moment, result: Result, purpose: Purpose) -> tuple[Block, ...]:
-    """Give what a finished experiment says of its card; nothing for other runs."""
-    myth = _myth(moment, purpose) if purpose.why is Why.MYTH else None
+def of_myth(moment: Moment, result: Result, purpose: Purpose, side: str = "") -> tuple[Block, ...]:
+    """Give what a finished experiment says of its card; nothing for other runs.
+
+    `side` is `first` or `last` where it runs on both devices: the whole is said beside the last, by `on_each`.
+    """
+    myth = find(moment, purpose) if purpose.why is Why.MYTH else None
     if myth is None:
         return ()
-    claim = measured(result.ratios, myth.finding)
     words = moment.words
-    if claim is None or claim is Claim.UNCLEAR:
-        here = words.say("myth.not_decided")
-    else:
-        here = words.say("myth.holds" if claim.value in myth.finding.holds_when else "myth.fails")
-    return (
-        Paragraph((*words.say("myth.claim"), Text(" "), *inline(myth.claim))),
-        Paragraph(here),
-        *told(moment, myth, purpose.vote),
+    here = Paragraph(words.say(f"myth.{_held(result.ratios, myth.finding)}"))
+    claim = Paragraph((*words.say("myth.claim"), Text(" "), *inline(myth.claim)))
+    if side:
+        return (claim, here, *((Paragraph(words.say("myth.other_device_runs")),) if side == "first" else ()))
+    return (claim, here, *elsewhere(moment, myth, (result.device.value,)), *told(moment, myth, purpose.vote))
+
+
+def on_each(moment: Moment, myth: Myth, sides: Sequence[Side], vote: str) -> tuple[Block, ...]:
+    """Give both devices' verdicts with their figures, and what they say together."""
+    words = moment.words
+    held = [_held(side.ratios, myth.finding) for side in sides]
+    lines = tuple(_side(moment, myth, side, verdict) for side, verdict in zip(sides, held, strict=True))
+    both: tuple[Block, ...] = ()
+    if set(held) == {"holds", "fails"}:
+        where = next(side.device for side, verdict in zip(sides, held, strict=True) if verdict == "holds")
+        both = (Paragraph(words.say("myth.holds_on_one", device=words.say(f"device.{where}"))),)
+    elif len(set(held)) == 1 and held[0] != "not_decided":
+        both = (Paragraph(words.say(f"myth.{held[0]}_on_both")),)
+    claim = Paragraph((*words.say("myth.claim"), Text(" "), *inline(myth.claim)))
+    return (claim, Bullets(lines), *both, *told(moment, myth, vote))
+
+
+def elsewhere(moment: Moment, myth: Myth, devices: Sequence[str]) -> tuple[Block, ...]:
+    """Say which device was measured where the experiment could run on more, and what the lesson saw on another."""
+    words = moment.words
+    able = next(
+        (each.devices for lesson in moment.course.lessons for each in lesson.examples if each.id == myth.experiment), ()
     )
+    only = set(able) - set(devices) and len(devices) == 1
+    head = (Paragraph(words.say("myth.only_here", device=words.say(f"device.{devices[0]}"))),) if only else ()
+    seen = tuple(
+        (
+            Strong(words.text(f"device.{each.device}")),
+            Text(" "),
+            *words.say("myth.seen", machine=Code(each.machine), ratio=Number(f"{plain(each.ratio)}×")),
+        )
+        for each in myth.seen
+        if each.device not in devices
+    )
+    if not seen:
+        return head
+    finding = myth.finding
+    names = {"name": Code(finding.name), "against": Code(finding.against)}
+    return (*head, Paragraph(words.say("myth.seen_elsewhere", **names)), Bullets(seen))
 
 
 def told(moment: Moment, myth: Myth, vote: str) -> tuple[Block, ...]:
@@ -38,7 +81,7 @@ def told(moment: Moment, myth: Myth, vote: str) -> tuple[Block, ...]:
     words = moment.words
     general = Paragraph(words.say(f"myth.truth_{myth.truth}"))
     own = words.say("myth.your_vote", vote=words.text(f"vote.{vote}")) if vote in VOTES else ()
-    others = _votes(moment, myth)
+    others = _votes(moment, myth, vote)
     ballot = (Paragraph((*own, *((Text(" "),) if own and others else ()), *others)),) if own or others else ()
     head = Paragraph((Strong(words.text("myth.explanation")),))
     return (general, *ballot, head, *paragraphs(myth.explanation))
@@ -54,14 +97,45 @@ def measured(ratios: tuple[Ratio, ...], finding: Finding) -> Claim | None:
     return None
 
 
-def _votes(moment: Moment, myth: Myth) -> Spans:
-    ask = moment.known.ask
-    if ask is None or ask.item != myth.id:
-        return ()
-    counts = {vote: max(moment.known.votes.get(vote, 0), 0) for vote in VOTES}
-    return moment.words.say("myth.votes", **counts) if sum(counts.values()) else ()
-
-
-def _myth(moment: Moment, purpose: Purpose) -> Myth | None:
+def find(moment: Moment, purpose: Purpose) -> Myth | None:
+    """Give the card that an experiment was for; None when it is gone."""
     listed = (myth for lesson in moment.course.lessons for myth in lesson.myths)
     return next((myth for myth in listed if myth.id == purpose.item), None)
+
+
+def vote_of(moment: Moment, myth: Myth) -> str:
+    """Give the learner's vote on this revision of a card; empty when there is none."""
+    rev, vote = moment.known.tries.voted.get(myth.id, (0, ""))
+    return vote if rev == myth.rev else ""
+
+
+def _held(ratios: tuple[Ratio, ...], finding: Finding) -> str:
+    claim = measured(ratios, finding)
+    if claim is None or claim is Claim.UNCLEAR:
+        return "not_decided"
+    return "holds" if claim.value in finding.holds_when else "fails"
+
+
+def _side(moment: Moment, myth: Myth, side: Side, verdict: str) -> Spans:
+    words = moment.words
+    pair = {myth.finding.name, myth.finding.against}
+    ratio = next((each for each in side.ratios if {each.name, each.against} == pair), None)
+    figure = figures_of.verdict(moment, ratio) if ratio else words.say(f"ending.{side.ending}")
+    return (
+        Strong(words.text(f"device.{side.device}")),
+        Text(": "),
+        *words.say(f"myth.{verdict}_there"),
+        Text(" "),
+        *figure,
+    )
+
+
+def _votes(moment: Moment, myth: Myth, vote: str) -> Spans:
+    """Count everyone's votes on this revision; the learner's own counts though it was cast in this very turn."""
+    found = moment.known.tries
+    if found.counted != myth.id:
+        return ()
+    counts = {each: max(found.counts.get((myth.rev, each), 0), 0) for each in VOTES}
+    if vote in counts and not vote_of(moment, myth):
+        counts[vote] += 1
+    return moment.words.say("myth.votes", **counts) if sum(counts.values()) else ()

@@ -6,6 +6,7 @@ Regenerate them, after looking at why they changed, with REGENERATE_CONVERSATION
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ import yaml
 from bot.engine.events import ButtonPressed, ChatOpened, CodeSent, Event, FileSent, RunProgressed, TextSent
 from bot.engine.replies import Choices, Reply, Spans, Step
 from bot.testing import CAPABLE, MACHINE, Conversation
-from content.schema import Course, Explorer, Item
+from content.schema import Course, Explorer, Item, Seen
 from sandbox_runner.protocol import (
     Accepted,
     Checked,
     Claim,
+    Device,
     Ending,
     Fault,
     Flag,
@@ -192,8 +194,9 @@ PROGRESS: dict[str, Accepted | Progress] = {
 class Script:
     """Plays the steps of a conversation; a button is pressed by its label, the newest first."""
 
-    def __init__(self, course: Course, *, away: bool) -> None:
-        self.talk = Conversation(course, None if away else CAPABLE)
+    def __init__(self, course: Course, *, away: bool, gpu: bool = False) -> None:
+        able = replace(CAPABLE, devices=(Device.CPU, Device.CUDA), device_count=1) if gpu else CAPABLE
+        self.talk = Conversation(course, None if away else able)
         self.buttons: dict[str, str] = {}
 
     def play(self, step: dict[str, Any]) -> list[str]:
@@ -261,12 +264,27 @@ def with_items(course: Course, kinds: Sequence[str], others: tuple[Item, ...]) -
     return course.model_copy(update={"lessons": lessons})
 
 
+def with_experiment(course: Course, devices: Sequence[str], seen: dict[str, Any] | None) -> Course:
+    """Give the course with the myths' experiment for other devices, where a conversation names them."""
+    if not devices:
+        return course
+    lesson = course.lessons[0]
+    examples = tuple(
+        each.model_copy(update={"devices": tuple(devices)}) if each.id == "race" else each for each in lesson.examples
+    )
+    figures = (Seen.model_validate(seen),) if seen else ()
+    myths = tuple(each.model_copy(update={"seen": figures}) for each in lesson.myths)
+    lesson = lesson.model_copy(update={"examples": examples, "myths": myths})
+    return course.model_copy(update={"lessons": (lesson, *course.lessons[1:])})
+
+
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_conversation_goes_as_written(path: Path, course: Course, other_items: tuple[Item, ...]) -> None:
     written = yaml.safe_load(path.read_text())
     steps = [{key: value for key, value in step.items() if key != "replies"} for step in written["steps"]]
     course = with_items(with_explorer(course, written.get("explorer")), written.get("items", ()), other_items)
-    script = Script(course, away=written.get("away", False))
+    course = with_experiment(course, written.get("experiment", ()), written.get("seen"))
+    script = Script(course, away=written.get("away", False), gpu=written.get("gpu", False))
     played = [{**step, "replies": script.play(step)} for step in steps]
     if REGENERATE:
         text = yaml.dump(

@@ -197,14 +197,6 @@ async def test_a_chat_sees_no_ask_and_no_run_of_another(store: SqlStore) -> None
     assert not own.closed
 
 
-async def test_votes_of_all_chats_are_counted(store: SqlStore) -> None:
-    for name, vote in (("a", "myth"), ("b", "fact"), ("c", "myth")):
-        chat = (await store.enter("web", name, NOW)).id
-        await commit(store, chat, Record((OpenAsk(ask(f"m{name}", kind="myth")),)))
-        await commit(store, chat, Record((CloseAsk(f"m{name}", vote, 1.0),)))
-    assert (await store.load(chat, Needs(ask="mc", votes=True))).votes == {"myth": 2, "fact": 1}
-
-
 async def test_a_run_is_unfinished_until_its_end_was_told(store: SqlStore) -> None:
     chat = (await store.enter("web", "a", NOW)).id
     job = Job("r1", JobKind.TIME, "x = 'مرحبا'", "h")
