@@ -12,7 +12,7 @@ from bot.engine.commands import Command
 from bot.engine.effects import Ask, Effect, OpenAsk, Record, Turn
 from bot.engine.moment import Moment
 from bot.engine.replies import Paragraph
-from content.schema import Card, Item, Lesson, Myth
+from content.schema import Card, Course, Item, Lesson, Myth
 
 
 def find(lesson: Lesson, kind: str, item_id: str) -> Item | Card | Myth | None:
@@ -26,6 +26,12 @@ def find(lesson: Lesson, kind: str, item_id: str) -> Item | Card | Myth | None:
         "myths": lesson.myths,
     }.get(kind, ())
     return next((item for item in listed if item.id == item_id), None)
+
+
+def anywhere(course: Course, kind: str, item_id: str) -> tuple[Lesson, Item | Card | Myth] | None:
+    """Give an item of the course by its kind and id, with its lesson; ids are unique in the course."""
+    found = ((lesson, find(lesson, kind, item_id)) for lesson in course.lessons)
+    return next(((lesson, item) for lesson, item in found if item), None)
 
 
 def opened(

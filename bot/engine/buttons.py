@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 LIMIT = 60
+_ASK = 12
+INSPECT, KERNEL = "inspect", "kernel"
+"""Options of `again`: look inside what a run was of; show the kernels that an inspection found."""
 _PATTERN = re.compile(r"1:([a-z]{1,8}):([A-Za-z0-9_.-]{0,40}):([A-Za-z0-9_.-]{0,40})")
 
 
@@ -33,7 +36,7 @@ class Op(StrEnum):
     CANCEL = "stop"
     """cancel the run `ref`"""
     AGAIN = "again"
-    """run the job of the run `ref` again; option `time`, `run` or a budget"""
+    """run the job of the run `ref` again; option `time`, `run`, `inspect`, `kernel` or a budget"""
     ACCEPT = "fix"
     """accept (option `yes`) or refuse (`no`) the repair of the check `ref`"""
     REVIEW = "rev"
@@ -43,6 +46,10 @@ class Op(StrEnum):
     """a mistake in the card or item `ref`; option the reason's code, empty asks for it"""
     BOARD = "board"
     """the board of the exercise `ref`; option `_join` asks for a name, `_leave` takes the learner off"""
+    REMIND = "when"
+    """reminders: ref `<what>.<slot>`, what is `on`, `off`, `show`, or a wish: `option` sets it, empty asks for it"""
+    ERASE = "erase"
+    """the second word that deletes everything: ref its token, option `no` keeps it all"""
     COMMAND = "cmd"
     """the command named by `ref`"""
 
@@ -54,6 +61,15 @@ class Button:
     op: Op
     ref: str = ""
     option: str = ""
+
+
+def ask_of(ref: str) -> tuple[str, int]:
+    """Read which ask an answer is to, and how many tries were spent on it when the button was shown.
+
+    An ask's id has 12 characters; a digit behind it counts the tries, none means 0.
+    """
+    seen = ref[_ASK:]
+    return ref[:_ASK], int(seen) if seen.isascii() and seen.isdecimal() else 0
 
 
 def encode(op: Op, ref: str = "", option: str = "") -> str:

@@ -23,6 +23,10 @@ class Command(StrEnum):
     WHERE = "where"
     QUIZ = "quiz"
     CARDS = "cards"
+    REVIEW = "review"
+    PROGRESS = "progress"
+    PLACEMENT = "placement"
+    CAP = "cap"
     MYTHS = "myths"
     EXAMPLE = "example"
     EXERCISE = "exercise"
@@ -34,6 +38,9 @@ class Command(StrEnum):
     BOARD = "board"
     MACHINE = "machine"
     PRIVACY = "privacy"
+    REMIND = "remind"
+    EXPORT = "export"
+    DELETE = "delete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,31 @@ _WORDS: dict[Command, tuple[str, ...]] = {
         "مكاني",
     ),
     Command.QUIZ: ("quiz", "كويز", "check", "اختبار", "الاختبار", "اختبرني", "أسئلة", "تحقق من الفهم", "اختبار الفهم"),
-    Command.CARDS: ("cards", "flashcards", "review", "بطاقات", "البطاقات", "بطاقات المراجعة", "مراجعة", "المراجعة"),
+    Command.CARDS: ("cards", "flashcards", "بطاقات", "البطاقات", "بطاقات الدرس"),
+    Command.REVIEW: (
+        "review",
+        "due",
+        "مراجعة",
+        "المراجعة",
+        "بطاقات المراجعة",
+        "البطاقات المستحقة",
+        "راجع",
+        "مراجعة اليوم",
+    ),
+    Command.PROGRESS: (
+        "progress",
+        "stats",
+        "تقدمي",
+        "التقدم",
+        "تقدم",
+        "مستواي",
+        "خريطة التقدم",
+        "ماذا أعرف",
+        "ماذا أفعل الآن",
+        "إحصائياتي",
+    ),
+    Command.PLACEMENT: ("placement", "اختبار تحديد المستوى", "تحديد المستوى", "اختبار المستوى", "تحديد مستواي"),
+    Command.CAP: ("cap", "limit", "الحد اليومي", "حد يومي", "حد المراجعة", "بطاقات كل يوم"),
     Command.MYTHS: ("myths", "myth", "خرافة أم حقيقة", "خرافات", "خرافة", "الخرافات", "حقيقة أم خرافة"),
     Command.EXAMPLE: ("example", "مثال", "المثال", "شغل المثال", "شغل مثال", "تشغيل المثال"),
     Command.EXERCISE: ("exercise", "task", "تمرين", "التمرين", "تمارين", "التمارين"),
@@ -99,8 +130,42 @@ _WORDS: dict[Command, tuple[str, ...]] = {
     ),
     Command.MACHINE: ("machine", "device", "الجهاز", "جهاز", "الآلة", "مواصفات الجهاز", "على أي جهاز"),
     Command.PRIVACY: ("privacy", "الخصوصية", "خصوصية", "بياناتي"),
+    Command.REMIND: (
+        "remind",
+        "reminder",
+        "reminders",
+        "تذكير",
+        "التذكير",
+        "تذكيرات",
+        "التذكيرات",
+        "ذكرني",
+        "تذكير يومي",
+        "التذكير اليومي",
+        "المنطقة الزمنية",
+    ),
+    Command.EXPORT: ("export", "تصدير", "التصدير", "تصدير بياناتي", "تنزيل بياناتي", "نسخة من بياناتي"),
+    Command.DELETE: (
+        "delete",
+        "حذف بياناتي",
+        "حذف البيانات",
+        "حذف كل البيانات",
+        "احذف بياناتي",
+        "امسح بياناتي",
+        "مسح بياناتي",
+        "حذف حسابي",
+        "احذف حسابي",
+    ),
 }
-_TAKES_ARGUMENT = (Command.LESSON, Command.START, Command.EXPLORE, Command.EXAMPLE, Command.EXERCISE)
+_TAKES_ARGUMENT = (
+    Command.LESSON,
+    Command.START,
+    Command.EXPLORE,
+    Command.EXAMPLE,
+    Command.EXERCISE,
+    Command.CAP,
+    Command.REMIND,
+)
+_AS_WRITTEN = (Command.EXPLORE, Command.REMIND)
 _FILLERS = frozenset(
     fold(word)
     for word in ("من فضلك لو سمحت رجاء أريد بدي أبغى أبي عايز عاوز نبي ممكن هل يمكن إلى الى يلا الآن please").split()
@@ -136,7 +201,7 @@ def parse(text: str) -> Said | None:
         command = _TABLE.get(" ".join(words[:size]))
         rest = words[size:]
         if command and (not rest or (command in _TAKES_ARGUMENT and command is not Command.START)):
-            figures = _as_written(text, " ".join(words[:size])) if command is Command.EXPLORE else ""
+            figures = _as_written(text, " ".join(words[:size])) if command in _AS_WRITTEN else ""
             return Said(command, figures or " ".join(rest))
     return None
 

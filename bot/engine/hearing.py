@@ -11,12 +11,15 @@ from bot.engine.bubbles import buttons, said
 from bot.engine.commands import Command
 from bot.engine.effects import Turn
 from bot.engine.events import TextSent
-from bot.engine.expects import EXERCISE, NAME, PLAY, Expects
+from bot.engine.expects import ERASE, EXERCISE, NAME, PLAY, WHEN, Expects
 from bot.engine.explorers import playing
 from bot.engine.intake import reading as intake
 from bot.engine.intake.types import Code, NotCode
 from bot.engine.letters import count, stripped
 from bot.engine.moment import Moment
+from bot.engine.owned import erasing
+from bot.engine.remembering import reporting
+from bot.engine.reminders import asking as reminders
 from bot.engine.replies import Code as CodeSpan
 from bot.engine.replies import Paragraph
 
@@ -61,6 +64,12 @@ def _expected(moment: Moment, event: TextSent, *, is_code: bool) -> Turn | None:
             return exercises.typed(moment, event.text)
         case waits if waits.startswith(NAME):
             return None if "\n" in event.text.strip() else boards.named(moment, event.text)
+        case waits if waits.startswith(reporting.REPORT):
+            return reporting.typed(moment, event.text)
+        case waits if waits.startswith(WHEN):
+            return None if is_code else reminders.typed(moment, event.text)
+        case waits if waits.startswith(ERASE):
+            return erasing.typed(moment, event.text)
         case waits if waits.startswith(PLAY):
             lesson = moment.lesson(waits.removeprefix(PLAY))
             return playing.typed(moment, lesson, event.text) if lesson else None

@@ -60,11 +60,11 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What was loaded. `capabilities` is None while no runner answers; `phrasing` says that a model gives
-    other words.
+    """What was loaded.
 
-    `card` is what is remembered of the card that the ask is about, `remembered` all that is kept of the learner. `own` are
-    all rows of the learner by table, for a copy; `keeping` says how long things are kept here.
+    `capabilities` is None while no runner answers; `phrasing` says that a model gives other words. `card` is what is
+    remembered of the card that the ask is about, `remembered` all that is kept of the learner's memory. `own` are all
+    rows of the learner by table, for a copy; `keeping` says how long things are kept here.
     """
 
     ask: Ask | None = None
@@ -78,6 +78,7 @@ class Known:
     own: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
     keeping: Keeping = field(default_factory=Keeping)
     phrasing: bool = False
+    doubted: bool = False
 
 
 def needs(session: Session, event: Event) -> Needs:

@@ -23,7 +23,9 @@ from bot.engine.expects import Expects
 from bot.engine.explorers import playing
 from bot.engine.letters import fold
 from bot.engine.moment import Moment
+from bot.engine.owned import obeying as owned
 from bot.engine.purposes import Purpose, Why
+from bot.engine.remembering import obeying as remembering
 from bot.engine.replies import Choice, Paragraph
 from bot.engine.session import Place
 from content.schema import Example, Lesson
@@ -53,10 +55,10 @@ def obeyed(moment: Moment, command: Said) -> Turn:
             return _code_wanted(moment, command.command)
         case Command.ATTEMPTS | Command.BOARD:
             return attempts.listed(moment) if command.command is Command.ATTEMPTS else boards.at_hand(moment)
-        case Command.MACHINE:
-            return help.machine(moment)
-        case Command.PRIVACY:
-            return help.privacy(moment)
+        case Command.REVIEW | Command.PROGRESS | Command.PLACEMENT | Command.CAP:
+            return remembering.obeyed(moment, command)
+        case Command.MACHINE | Command.PRIVACY | Command.EXPORT | Command.DELETE | Command.REMIND:
+            return owned.obeyed(moment, command)
         case _:
             return _in_lesson(moment, command)
 

@@ -32,7 +32,7 @@ def marked(moment: Moment, item: items.Marked, ask: Ask, marks: tuple[str, ...])
 
 def _ways(moment: Moment, item: Item, ask: Ask) -> tuple[Block, ...]:
     words = moment.words
-    listed, choices = items.ask(item, ask.options, ask.id, moment.session.tried, words)
+    listed, choices = items.ask(item, ask.options, presses.seen(ask), moment.session.tried, words)
     how: Spans = () if choices else words.say(f"quiz.how_{item.kind}")
     if isinstance(item, NumberAnswer) and item.unit:
         how = (*how, Text(" "), *words.say("quiz.unit", unit=item.unit))
@@ -42,7 +42,7 @@ def _ways(moment: Moment, item: Item, ask: Ask) -> tuple[Block, ...]:
 
 def _panel(moment: Moment, item: items.Marked, ask: Ask) -> tuple[Block, ...]:
     words = moment.words
-    so_far, choices, controls = items.panel(item, ask.options, ask.id, moment.session.marked, words)
+    so_far, choices, controls = items.panel(item, ask.options, presses.seen(ask), moment.session.marked, words)
     how = Paragraph(words.say(f"quiz.how_{item.kind}"))
     return (how, *so_far, *buttons(*choices), *buttons(*controls, *_helps(moment, item, ask), columns=3))
 
@@ -50,6 +50,12 @@ def _panel(moment: Moment, item: items.Marked, ask: Ask) -> tuple[Block, ...]:
 def _helps(moment: Moment, item: Item, ask: Ask) -> tuple[Choice | None, ...]:
     """Give the buttons of a hint, where one is left, and of not knowing."""
     words = moment.words
-    more = moment.session.hinted < len(item.hints)
-    hint = presses.answer(words.text("button.hint"), ask.id, presses.HINT) if more else None
+    shown = moment.session.hinted
+    more = shown < len(item.hints) and not placing(moment)
+    hint = presses.answer(words.text("button.hint"), ask.id, presses.mark("hint", shown)) if more else None
     return hint, presses.answer(words.text("button.dont_know"), ask.id, presses.DONT_KNOW)
+
+
+def placing(moment: Moment) -> bool:
+    """Tell whether a placement is under way: one try, no hints."""
+    return moment.session.series is not None and moment.session.series.kind == "placement"

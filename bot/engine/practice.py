@@ -19,6 +19,8 @@ from bot.engine.moment import Moment
 from bot.engine.quizzes import items
 from bot.engine.quizzes.grades import Grade, Verdict
 from bot.engine.reading import code_shown
+from bot.engine.remembering import choosing, placement, placing
+from bot.engine.remembering.rows import Answered
 from bot.engine.replies import Block, Bullets, Choice, Heading, Number, Paragraph, Strong, Text
 from bot.engine.session import Place
 from bot.engine.wording import inline
@@ -42,13 +44,15 @@ _READ = 2000
 
 def begun(moment: Moment, lesson: Lesson) -> Turn:
     """Begin the lesson's check, or go on with it where it was left."""
-    session, before = series.taken_up(moment.session, "check", lesson.slug, [item.id for item in lesson.check])
+    kept = moment.known.remembered
+    ids = choosing.items(lesson, kept.misconceptions if kept else {})
+    session, before = series.taken_up(moment.session, "check", lesson.slug, ids)
     moment = moment.at(session)
     key = "quiz.go_on" if before else "quiz.intro"
     intro = Paragraph(
         moment.words.say(key, lesson=inline(lesson.title), n=len(session.series.ahead) if session.series else 0)
     )
-    return _asked(moment, lesson).after(*said(intro))
+    return _asked(moment).after(*said(intro))
 
 
 def begun_with(moment: Moment, lesson: Lesson, item: str) -> Turn:
@@ -58,7 +62,15 @@ def begun_with(moment: Moment, lesson: Lesson, item: str) -> Turn:
     if under_way is None or (under_way.ahead[:1] == (item,) and session.asked):
         return begun(moment, lesson)
     others = tuple(each for each in under_way.ahead if each != item)
-    return _asked(moment.at(session.unasked().with_(series=replace(under_way, ahead=(item, *others)))), lesson)
+    return _asked(moment.at(session.unasked().with_(series=replace(under_way, ahead=(item, *others)))))
+
+
+def placed(moment: Moment) -> Turn:
+    """Begin the placement, or go on with it where it was left."""
+    session, before = placing.taken_up(moment)
+    moment = moment.at(session)
+    key = "placement.go_on" if before else "placement.intro"
+    return _asked(moment).after(*said(Paragraph(moment.words.say(key, n=placement.MOST))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +82,32 @@ class _Open:
     ask: Ask
 
 
+def pressed(moment: Moment, ask: Ask, answer: str, tries: int) -> Turn:
+    """Take the press of a button that was shown when so many tries were spent: one try counts for what one saw."""
+    at_hand = _at_hand(moment, ask)
+    fixed = answer == presses.DONT_KNOW or answer.startswith(presses.HINT) or answer in moment.session.tried
+    if at_hand is None or tries == ask.tries or fixed:
+        return answered(moment, ask, answer)
+    note = Paragraph(moment.words.say("ask.tried_meanwhile"))
+    moment, told = panels.asked(moment, at_hand.item, ask, note)
+    return moment.turn(*told)
+
+
 def answered(moment: Moment, ask: Ask, answer: str) -> Turn:
-    """Take the answer of a button to an open ask."""
+    """Take an answer to an open ask."""
     at_hand = _at_hand(moment, ask)
     if at_hand is None:
         return asks.refused(moment, "ask.gone")
-    if answer == presses.HINT:
-        return _hinted(moment, at_hand)
+    if answer.startswith(presses.HINT):
+        # A hint that another press has shown is passed over.
+        again = presses.marking(answer) not in {None, ("hint", moment.session.hinted)}
+        return moment.turn() if again else _hinted(moment, at_hand)
     if answer == presses.DONT_KNOW:
         blocks = (Paragraph(moment.words.say("quiz.dont_know")), *_solution(moment, at_hand))
         earned = moment.session.earned
-        return _closed(moment, at_hand, CloseAsk(ask.id, answer, earned), blocks, earned=earned)
+        blocks = (*blocks, *_disputed(moment, at_hand.item))
+        close = CloseAsk(ask.id, answer, earned, learned=_learned(moment, at_hand, first=False))
+        return _closed(moment, at_hand, close, blocks, earned=earned)
     if isinstance(at_hand.item, items.Marked):
         return _marked(moment, at_hand, at_hand.item, answer)
     return _tried(moment, at_hand, answer, items.grade(at_hand.item, answer))
@@ -151,22 +178,25 @@ def written(moment: Moment, ask: Ask, answer: str, grade: Grade) -> Turn:
 def _at_hand(moment: Moment, ask: Ask) -> _Open | None:
     lesson = moment.lesson(ask.lesson)
     under_way = moment.session.series
-    if lesson is None or under_way is None or (under_way.kind, under_way.lesson) != ("check", ask.lesson):
+    if lesson is None or under_way is None or under_way.kind not in {"check", placing.KIND}:
+        return None
+    if under_way.lesson not in {ask.lesson, ""}:
         return None
     item = asks.find(lesson, "item", ask.item)
     return _Open(lesson, cast("Item", item), ask) if item and under_way.ahead[:1] == (ask.item,) else None
 
 
-def _asked(moment: Moment, lesson: Lesson) -> Turn:
-    """Ask the item at hand of the check under way."""
+def _asked(moment: Moment) -> Turn:
+    """Ask the item at hand of the check or placement under way."""
     under_way = moment.session.series
-    item = asks.find(lesson, "check", under_way.ahead[0]) if under_way and under_way.ahead else None
-    if under_way is None or item is None:
+    found = asks.anywhere(moment.course, "check", under_way.ahead[0]) if under_way and under_way.ahead else None
+    if under_way is None or found is None:
         return moment.turn(*said(Paragraph(moment.words.say("ask.gone"))))
-    item = cast("Item", item)
+    lesson, item = found[0], cast("Item", found[1])
     options = items.arranged(item, moment.dice.shuffled(items.options(item)))
     moment, ask, stored = asks.opened(moment, "item", lesson, item, options)
-    step = moment.words.say("quiz.question", done=under_way.done + 1, total=series.total(under_way))
+    key = "placement.question" if under_way.kind == placing.KIND else "quiz.question"
+    step = moment.words.say(key, done=under_way.done + 1, total=series.total(under_way), most=placement.MOST)
     code = code_shown(moment, lesson, item.code) if item.code else ()
     moment, shown = panels.asked(moment, item, ask, Heading(step), *paragraphs(item.question), *code)
     return moment.turn(*stored, *shown)
@@ -174,8 +204,9 @@ def _asked(moment: Moment, lesson: Lesson) -> Turn:
 
 def _hinted(moment: Moment, at_hand: _Open) -> Turn:
     item, shown = at_hand.item, moment.session.hinted
-    if shown >= len(item.hints):
-        head: tuple[Block, ...] = (Paragraph(moment.words.say("quiz.no_more_hints")),)
+    if panels.placing(moment) or shown >= len(item.hints):
+        key = "placement.no_hints" if panels.placing(moment) else "quiz.no_more_hints"
+        head: tuple[Block, ...] = (Paragraph(moment.words.say(key)),)
     else:
         moment = moment.changed(hinted=shown + 1)
         head = _hint(moment, item, shown)
@@ -194,7 +225,7 @@ def _graded(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
         case Verdict.RIGHT:
             alone = ask.tries == 0 and moment.session.hinted == 0
             credit = 1.0 if alone else max(_HELPED, moment.session.earned)
-            close = CloseAsk(ask.id, answer[:_KEPT], credit)
+            close = CloseAsk(ask.id, answer[:_KEPT], credit, learned=_learned(moment, at_hand, first=alone))
             blocks = (_strong(moment.words.text("quiz.right")), *_feedback(grade), *paragraphs(item.explanation))
             return _closed(moment, at_hand, close, blocks, earned=1.0)
         case Verdict.PARTIAL | Verdict.NEAR | Verdict.WRONG:
@@ -209,12 +240,13 @@ def _failed(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
     item, ask = at_hand.item, at_hand.ask
     tried = (*moment.session.tried, answer)
     earned = max(moment.session.earned, grade.credit)
-    if ask.tries + 1 >= _FAILURES or items.exhausted(item, tried):
-        close = CloseAsk(ask.id, answer, earned, grade.misconception)
+    most = 1 if panels.placing(moment) else _FAILURES
+    if ask.tries + 1 >= most or items.exhausted(item, tried):
+        close = CloseAsk(ask.id, answer, earned, grade.misconception, _learned(moment, at_hand, first=False))
         # What is right stands in the solution, with its feedback.
         only_wrong = replace(grade, notes=tuple(note for note in grade.notes if not note.right))
         missed = _missed(moment, item, grade, last=True)
-        blocks = (*missed, *_feedback(only_wrong), *_solution(moment, at_hand))
+        blocks = (*missed, *_feedback(only_wrong), *_solution(moment, at_hand), *_disputed(moment, item))
         return _closed(moment, at_hand, close, blocks, earned=earned)
     head = (*_missed(moment, item, grade, last=False), *_feedback(grade))
     moment = moment.changed(tried=tried, earned=earned)
@@ -225,8 +257,19 @@ def _failed(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
         head = (*head, *_hint(moment, item, shown))
         moment = moment.changed(hinted=shown + 1)
     again = Paragraph(moment.words.say("quiz.try_again"))
-    moment, told = panels.asked(moment, item, ask, *head, again)
+    moment, told = panels.asked(moment, item, replace(ask, tries=ask.tries + 1), *head, again)
     return moment.turn(Record((CountTry(ask.id, answer, grade.misconception),)), *told)
+
+
+def _learned(moment: Moment, at_hand: _Open, *, first: bool) -> Answered:
+    """Give what the answer shows of the item's topic."""
+    item = at_hand.item
+    return Answered(item.topic.value, item.id, item.rev, first, moment.now)
+
+
+def _disputed(moment: Moment, item: Item) -> tuple[Block, ...]:
+    """Give the way to tell the teacher that the item is wrong, not the answer."""
+    return buttons(presses.report(moment, item.id))
 
 
 def _missed(moment: Moment, item: Item, grade: Grade, *, last: bool) -> tuple[Block, ...]:
@@ -258,13 +301,24 @@ def _closed(moment: Moment, at_hand: _Open, close: CloseAsk, blocks: tuple[Block
     if under_way is None:
         return asks.refused(moment, "ask.gone")
     lesson = at_hand.lesson
+    place = under_way.kind == placing.KIND
+    shown = close.misconception or _shown_before(moment, at_hand.item)
     after = series.advanced(under_way, credit=earned)
+    after = replace(after, ahead=choosing.next_up(lesson, after.ahead, shown))
     moment = moment.at(moment.session.unasked()).changed(series=after)
     effects: tuple[Effect, ...] = (Record((close,)), *said(*blocks))
-    if after.ahead:
-        return _asked(moment, lesson).after(*effects)
-    score = _score(moment, lesson)
-    return Turn(series.finished(moment.session, f"{lesson.slug}.{DONE}.check"), (*effects, *said(*score)))
+    if place:
+        moment = placing.gone_on(moment, after, at_hand.item.id)
+    if moment.session.series and moment.session.series.ahead:
+        return _asked(moment).after(*effects)
+    end = placing.result(moment) if place else _score(moment, lesson)
+    key = "" if place else f"{lesson.slug}.{DONE}.check"
+    return Turn(series.finished(moment.session, key), (*effects, *said(*end)))
+
+
+def _shown_before(moment: Moment, item: Item) -> str:
+    """Give the misconception that an earlier try showed; a right answer after it does not hide it."""
+    return next((found for tried in moment.session.tried if (found := items.grade(item, tried).misconception)), "")
 
 
 def _score(moment: Moment, lesson: Lesson) -> tuple[Block, ...]:

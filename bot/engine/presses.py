@@ -10,6 +10,7 @@ from bot.engine import buttons
 from bot.engine.buttons import Op
 from bot.engine.commands import Command
 from bot.engine.course_map import Part, go, label
+from bot.engine.effects import Ask
 from bot.engine.moment import Moment
 from bot.engine.replies import Choice
 from bot.engine.session import Place
@@ -21,6 +22,8 @@ HINT = "_hint"
 FLIP = "_flip"
 KNEW = "_knew"
 MISSED = "_missed"
+HARD = "_hard"
+EASY = "_easy"
 CONFIRM = "_done"
 """Options that no id can be: ids begin with a letter."""
 
@@ -75,7 +78,9 @@ def go_on_with_series(moment: Moment) -> Choice | None:
     series = moment.session.series
     if series is None or not series.ahead:
         return None
-    op = {"check": Op.QUIZ, "cards": Op.CARDS, "myths": Op.MYTHS}.get(series.kind)
+    if series.kind == "placement":
+        return Choice(moment.words.text("button.go_on_placement"), buttons.encode(Op.COMMAND, Command.PLACEMENT.value))
+    op = {"check": Op.QUIZ, "cards": Op.CARDS, "myths": Op.MYTHS, "review": Op.REVIEW}.get(series.kind)
     key = f"button.go_on_{series.kind}"
     return Choice(moment.words.text(key), buttons.encode(op, series.lesson)) if op else None
 
@@ -97,6 +102,16 @@ def marking(option: str) -> tuple[str, int] | None:
     """Read what `mark` wrote; None when it is another option."""
     what, dot, at = option.removeprefix("_").partition(".")
     return (what, int(at)) if option.startswith("_") and dot and re.fullmatch(r"\d{1,2}", at, re.ASCII) else None
+
+
+def seen(ask: Ask) -> str:
+    """Give the ask as an answer's button names it: with the tries that were spent when it was shown."""
+    return f"{ask.id}{ask.tries}" if ask.tries else ask.id
+
+
+def report(moment: Moment, item: str) -> Choice:
+    """Give the button by which a mistake in a card or item is told to the teacher."""
+    return Choice(moment.words.text("button.report"), buttons.encode(Op.REPORT, item))
 
 
 def answer(text: str, ask: str, option: str) -> Choice:

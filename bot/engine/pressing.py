@@ -27,6 +27,8 @@ from bot.engine.course_map import Part
 from bot.engine.effects import Turn
 from bot.engine.explorers import playing
 from bot.engine.moment import Moment
+from bot.engine.owned import obeying as owned
+from bot.engine.remembering import obeying as remembering
 from bot.engine.session import Place
 
 
@@ -46,11 +48,12 @@ def pressed(moment: Moment, payload: str) -> Turn:
             return runs.again(moment, button.option)
         case Op.ACCEPT:
             return code.decided(moment, button.ref, button.option)
+        case Op.REMIND | Op.ERASE:
+            return owned.pressed(moment, button)
         case Op.COMMAND:
-            known = button.ref in set(Command)
-            return (
-                obeying.obeyed(moment, Said(Command(button.ref))) if known else asks.refused(moment, "button.outdated")
-            )
+            return _commanded(moment, button)
+        case Op.REVIEW | Op.REPORT:
+            return remembering.pressed(moment, button)
         case Op.BOARD:
             return boards.pressed(moment, button.ref, button.option)
         case Op.EXAMPLE | Op.EXERCISE:
@@ -61,6 +64,11 @@ def pressed(moment: Moment, payload: str) -> Turn:
             assert_never(never)
 
 
+def _commanded(moment: Moment, button: Button) -> Turn:
+    known = button.ref in set(Command)
+    return obeying.obeyed(moment, Said(Command(button.ref))) if known else asks.refused(moment, "button.outdated")
+
+
 def _gone(moment: Moment, button: Button) -> Turn:
     place = course_map.place_of(button.ref, button.option)
     if place is None:
@@ -69,13 +77,14 @@ def _gone(moment: Moment, button: Button) -> Turn:
 
 
 def _answered(moment: Moment, button: Button) -> Turn:
-    ask = moment.known.ask if moment.known.ask and moment.known.ask.id == button.ref else None
+    name, tries = buttons.ask_of(button.ref)
+    ask = moment.known.ask if moment.known.ask and moment.known.ask.id == name else None
     fault = asks.fault(moment, ask)
     if fault or ask is None:
         return asks.refused(moment, fault or "ask.unknown")
     match ask.kind:
         case "item":
-            return practice.answered(moment, ask, button.option)
+            return practice.pressed(moment, ask, button.option, tries)
         case "card":
             return cards.answered(moment, ask, button.option)
         case "myth":

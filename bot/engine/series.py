@@ -44,6 +44,6 @@ def total(series: Series) -> int:
 
 
 def finished(session: Session, key: str) -> Session:
-    """End the series under way and count it as visited under its key."""
-    visited = session.visited if key in session.visited else (*session.visited, key)
+    """End the series under way and count it as visited under its key, where it has one."""
+    visited = session.visited if not key or key in session.visited else (*session.visited, key)
     return session.unasked().with_(series=None, expects=Expects.NOTHING.value, visited=visited)

@@ -63,8 +63,14 @@ def _nearest(moment: Moment, lesson: Lesson) -> Place:
 
 
 def _series(moment: Moment, series: Series | None) -> Series | None:
-    lesson = moment.lesson(series.lesson) if series else None
-    if series is None or lesson is None:
+    if series is None:
+        return None
+    lesson = moment.lesson(series.lesson)
+    if series.lesson == "":  # reviews and the placement go through all lessons
+        kind = "card" if series.kind == "review" else "item"
+        ahead = tuple(each for each in series.ahead if asks.anywhere(moment.course, kind, each))
+        return replace(series, ahead=ahead) if ahead else None
+    if lesson is None:
         return None
     ahead = tuple(each for each in series.ahead if asks.find(lesson, series.kind, each))
     return replace(series, ahead=ahead) if ahead else None

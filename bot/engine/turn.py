@@ -7,23 +7,30 @@ that refuses changes nothing.
 from datetime import datetime
 from typing import assert_never
 
-from bot.engine import code, hearing, help, pressing, runs, settling  # noqa: A004
+from bot.engine import code, doubles, hearing, help, pressing, runs, settling  # noqa: A004
+from bot.engine.answering import rephrased
 from bot.engine.effects import Turn
 from bot.engine.events import (
     ButtonPressed,
+    ChatBlocked,
     ChatOpened,
     CodeChecked,
     CodeSent,
+    DigestFellDue,
     Event,
     FileSent,
     OddSent,
+    Phrased,
+    ReportMade,
     RunFinished,
     RunProgressed,
     TextSent,
 )
 from bot.engine.known import Dice, Known
 from bot.engine.moment import Moment
+from bot.engine.reminders import digests
 from bot.engine.session import Session
+from bot.engine.teaching import telling
 from bot.engine.wording import Wording
 from content.schema import Course
 
@@ -49,9 +56,21 @@ def take_turn(  # noqa: PLR0913 - everything a turn depends on is an argument
             return runs.finished(moment, event)
         case CodeChecked():
             return code.checked(moment, event)
+        case DigestFellDue():
+            return digests.fell_due(moment)
+        case ChatBlocked():
+            return digests.blocked(moment)
+        case ReportMade():
+            return telling.made(moment, event)
+        case Phrased():
+            return rephrased.came(moment, event)
         case ChatOpened() | TextSent() | CodeSent() | FileSent() | OddSent() | ButtonPressed():
+            if doubles.twice(session, event, now):
+                return Turn(session)
+            moment, back = digests.returned(moment)
             settled, notice = settling.settled(moment)
-            return _still_told(settled.session, _answered(settled, event)).after(*notice)
+            turn = _still_told(settled.session, _answered(settled, event)).after(*back, *notice)
+            return doubles.noted(session, event, turn, now)
         case never:
             assert_never(never)
 
@@ -80,4 +99,4 @@ def _still_told(before: Session, turn: Turn) -> Turn:
     if (after.place, after.asked) == (before.place, before.asked):
         return turn
     told = after.told if after.told != before.told else None
-    return Turn(after.with_(told=told, ran=False), turn.effects)
+    return Turn(after.with_(told=told, ran=False, phrasing="" if told is None else after.phrasing), turn.effects)

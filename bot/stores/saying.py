@@ -42,7 +42,7 @@ async def carry_out(  # noqa: PLR0913 - the two counters are the chat's, read un
                 await connection.execute(
                     insert(tables.runs).values(id=job.id, chat=chat, slot=slot, job=text, told=False, submitted_at=now)
                 )
-            case effects.CheckCode() | effects.CancelRun():
+            case effects.CheckCode() | effects.CancelRun() | effects.MakeReport() | effects.AskPhrasing():
                 pass
             case _:
                 assert_never(effect)

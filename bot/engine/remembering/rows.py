@@ -56,10 +56,11 @@ class SuspendCard:
 
 @dataclass(frozen=True, slots=True)
 class MoveCard:
-    """Carry what is remembered of a retired card over to its heir; what the heir has of its own stays."""
+    """Carry what is remembered of a retired card over to its heir of this `rev`; what the heir has of its own stays."""
 
     card: str
     heir: str
+    rev: int
 
 
 @dataclass(frozen=True, slots=True)
