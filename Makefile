@@ -15,6 +15,17 @@ export PYTHON LEARNERS_BASE LEARNERS_PIP_ARGS
 # Further arguments of pytest: `make test PYTEST_ARGS='-k engine'`.
 PYTEST_ARGS ?=
 
+# What may share the machine runs on all its cores; walls, timings and the browser follow, one test at a time.
+# Each pass may find nothing to run (5) where PYTEST_ARGS chooses; the second runs whatever became of the first.
+SHARED_TESTS := -n logical --maxprocesses 8 --dist loadfile --ignore tests/sandbox_runner --ignore tests/browser
+LONE_TESTS := tests/sandbox_runner tests/browser
+define TESTS
+failed=0
+$(BIN)/python -m pytest $(SHARED_TESTS) $(PYTEST_ARGS) || [ $$? = 5 ] || failed=1
+$(BIN)/python -m pytest $(LONE_TESTS) $(PYTEST_ARGS) || [ $$? = 5 ] || failed=1
+exit $$failed
+endef
+
 BIN := .venv/bin
 RUFF := $(BIN)/ruff
 
@@ -28,11 +39,11 @@ run: setup ## set up what serving needs and serve the web chat
 
 .PHONY: test
 test: setup-all ## every test that this host can run; what is skipped is counted and named
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(TESTS)
 
 .PHONY: check
 check: setup-all static ## style, types, layers, content and lessons, then every test
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(TESTS)
 
 .PHONY: static
 static: setup-all ## `check` without the tests
@@ -58,6 +69,10 @@ bench: setup-all ## run tests/bench/*.py; each prints one JSON document
 .PHONY: soak
 soak: setup-all ## the long tests, at full limits; results are kept in tests/soak/last.json
 	@$(BIN)/python -m pytest --soak --timeout 0 -m soak $(PYTEST_ARGS)
+
+.PHONY: release
+release: check ## `check`, and nothing recorded of the course may be missing or stale
+	@$(BIN)/python -m content check --release
 
 .PHONY: lock
 lock: setup-all ## resolve pyproject.toml's extras anew into requirements/*.lock

@@ -1,4 +1,4 @@
-"""The bot's commands: `python -m bot web | say | ask | refit | check | preview`."""
+"""The bot's commands: `python -m bot web | telegram | say | ask | refit | check | preview`."""
 
 import argparse
 import asyncio
@@ -12,7 +12,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bot import hosting, preview, rehearsal, settings
+from bot import hosting, platforms, preview, recording, rehearsal, settings
 from bot.adapters.shell import asking as shell_asking
 from bot.adapters.shell import parse as shell_parse
 from bot.adapters.shell import render as shell_render
@@ -21,7 +21,7 @@ from bot.adapters.web import render as web_render
 from bot.adapters.web import serve
 from bot.app import App, SystemDice
 from bot.errors import BotError
-from content import loader, tongue
+from content import loader, recorded, tongue
 from content.faults import CourseError
 from content.schema import Course
 from sandbox_runner.errors import RunnerError
@@ -39,10 +39,14 @@ def main(argv: list[str] | None = None) -> int:
         match chosen.command:
             case "web":
                 return asyncio.run(_web(found))
+            case "telegram":
+                return asyncio.run(_telegram(found, chosen))
             case "say":
                 return asyncio.run(_say(found, chosen))
             case "check":
                 return asyncio.run(_check(found, chosen))
+            case "record":
+                return asyncio.run(_record(found, chosen))
             case "preview":
                 return asyncio.run(_preview(found, chosen))
             case "ask":
@@ -67,6 +71,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bot", description="Tasree: a tutor in chat.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("web", help="serve the web chat, with a runner of its own unless TASREE_RUNNER names one")
+    telegram = commands.add_parser("telegram", help="serve the Telegram bot, by polling unless --webhook is given")
+    telegram.add_argument("--webhook", default="", metavar="URL", help="the https address that Telegram posts to")
+    telegram.add_argument("--listen", default="127.0.0.1:8443", metavar="HOST:PORT", help="where we listen for it")
     say = commands.add_parser("say", help="say something to the bot without a platform, and print its replies")
     say.add_argument("--as", dest="learner", required=True, metavar="LEARNER", help="who speaks; any name")
     say.add_argument("--json", action="store_true", help="print the neutral blocks, one JSON document an argument")
@@ -82,6 +89,9 @@ def _parser() -> argparse.ArgumentParser:
     refit = commands.add_parser("refit", help="fit to questions when one is answered, and write content/bands.yaml")
     refit.add_argument("--dry-run", action="store_true", help="write nothing, only say how it would do")
     refit.add_argument("files", nargs="+", type=Path, metavar="FILE", help="questions, one JSON object a line")
+    keep = commands.add_parser("record", help="run every example and keep its figures as seen on this machine")
+    keep.add_argument("lessons", nargs="*", metavar="LESSON", help="the lessons to run; all by default")
+    keep.add_argument("--title", default="", help="how lessons name the machine; its processor or GPU by default")
     show = commands.add_parser("preview", help="show a lesson in the browser, and again whenever it is saved")
     show.add_argument("lesson", metavar="LESSON", help="the lesson's slug")
     show.add_argument("--port", type=int, default=0, help="the port on this machine; a free one by default")
@@ -105,6 +115,14 @@ async def _web(found: settings.Settings) -> int:
             ) as address:
                 print(f"Tasree: {address}", flush=True)
                 await stop.wait()
+    return 0
+
+
+async def _telegram(found: settings.Settings, chosen: argparse.Namespace) -> int:
+    def reload(app: App) -> None:
+        _reload(app, found.content)
+
+    await platforms.serve_telegram(found, os.environ, chosen.webhook, chosen.listen, reload)
     return 0
 
 
@@ -153,6 +171,25 @@ async def _check(found: settings.Settings, chosen: argparse.Namespace) -> int:
             print(f"BAD {finding.where}: {finding.seen}")
         print(f"{len(findings)} things tried, {len(bad)} of them bad")
     return 1 if bad else 0
+
+
+async def _record(found: settings.Settings, chosen: argparse.Namespace) -> int:
+    course = loader.load_course(found.content)
+    _only(course, chosen.lessons)
+    async with hosting.open_runner(found, os.environ) as runner:
+        able = await runner.capabilities()
+        title = chosen.title or recording.titled(able)
+        recording.file_name(title)
+        runs = []
+        async for one in recording.record(course, runner, SystemDice(), chosen.lessons):
+            print(f"{one.ending.value:<18} {one.where} on {one.device.value}", flush=True)
+            runs.append(one.run)
+            # Written after each: what was measured before an interruption is kept.
+            path = recording.write(course, found.content, title, able, runs, datetime.now(UTC))
+            course = loader.load_course(found.content)
+    left = recorded.wanting(course)
+    print(f"{len(runs)} runs in {path}; {len(left)} missing or stale in all" if runs else "nothing to run")
+    return 0 if runs else 1
 
 
 def _only(course: Course, slugs: Sequence[str]) -> Course:

@@ -12,13 +12,15 @@ from pathlib import PurePath
 
 from bot.engine import course_map
 from bot.engine.buttons import Op, encode
-from bot.engine.effects import Edit, RunCode, Say
-from bot.engine.events import ButtonPressed, ChatOpened, Event
-from bot.engine.known import Dice, Known
+from bot.engine.effects import CheckCode, Edit, Record, RunCode, Say, Turn
+from bot.engine.events import ButtonPressed, ChatOpened, CodeChecked, CodeSent, Event, RunFinished
+from bot.engine.known import Dice, Known, KnownRun
+from bot.engine.presses import fitting
 from bot.engine.quizzes import written
 from bot.engine.quizzes.grades import Verdict
 from bot.engine.replies import Reply
 from bot.engine.session import Place, Series, Session
+from bot.engine.tries import KeepAttempt
 from bot.engine.turn import take_turn
 from bot.ports import Runner
 from content import schema
@@ -32,7 +34,6 @@ from sandbox_runner.protocol import (
     Finished,
     Job,
     JobKind,
-    Limits,
     Ratio,
     Result,
 )
@@ -103,7 +104,7 @@ async def run_through(course: Course, runner: Runner, dice: Dice) -> AsyncIterat
             if not any(Device(name) in devices for name in example.devices):
                 yield Finding(f"{lesson.slug}: {example.id}", good=True, seen=f"not run: needs {example.devices}")
                 continue
-            result = await _finished(runner, _example_job(course, lesson, example, dice))
+            result = await finished(runner, example_job(course, lesson, example, dice))
             yield _of_example(course, lesson, example, result)
             for myth in lesson.myths:
                 if myth.experiment == example.id:
@@ -112,18 +113,24 @@ async def run_through(course: Course, runner: Runner, dice: Dice) -> AsyncIterat
             if isinstance(item, schema.PredictOutput):
                 source = course.files[f"{lesson.slug}/{item.code}"]
                 job = Job(dice.identity(), JobKind.RUN, source, LEARNER, filename=PurePath(item.code).name)
-                yield _of_prediction(lesson, item, await _finished(runner, job))
+                yield _of_prediction(lesson, item, await finished(runner, job))
             if isinstance(item, schema.WriteCode):
                 mark = dice.identity()
                 reference, check = (course.files[f"{lesson.slug}/{file}"] for file in (item.reference, item.check))
                 job = Job(dice.identity(), JobKind.RUN, written.composed(reference, check, mark), LEARNER)
                 expected = course.files[f"{lesson.slug}/{item.expect}"]
-                yield _of_writing(lesson, item, await _finished(runner, job), mark, expected)
+                yield _of_writing(lesson, item, await finished(runner, job), mark, expected)
         for exercise in lesson.exercises:
-            yield _of_exercise(lesson, exercise, await _finished(runner, _exercise_job(course, lesson, exercise, dice)))
+            for file in (exercise.reference, exercise.starter):
+                yield await _of_submission(runner, course, lesson, exercise, file, dice)
 
 
-async def _finished(runner: Runner, job: Job) -> Result:
+async def finished(runner: Runner, job: Job) -> Result:
+    """Follow a job to its result.
+
+    Raises:
+        RunnerError: when no runner answers, or the stream ends without a result.
+    """
     async for event in runner.submit(job):
         if isinstance(event, Finished):
             return event.result
@@ -131,7 +138,8 @@ async def _finished(runner: Runner, job: Job) -> Result:
     raise RunnerError(message)
 
 
-def _example_job(course: Course, lesson: Lesson, example: schema.Example, dice: Dice) -> Job:
+def example_job(course: Course, lesson: Lesson, example: schema.Example, dice: Dice) -> Job:
+    """Give the job that a learner's tap on an example sends."""
     press = ButtonPressed(encode(Op.EXAMPLE, lesson.slug, example.id))
     turn = take_turn(Session(LEARNER), press, Known(capabilities=CAPABLE), course, WHEN, dice)
     return next(effect.job for effect in turn.effects if isinstance(effect, RunCode))
@@ -191,36 +199,31 @@ def _of_writing(lesson: Lesson, item: schema.WriteCode, result: Result, mark: st
     return Finding(f"{lesson.slug}: {item.id}", good, f"the check printed {printed.strip()!r} for the reference")
 
 
-def _exercise_job(course: Course, lesson: Lesson, exercise: schema.Exercise, dice: Dice) -> Job:
-    """Compose a timing of the reference against the starter; each keeps a namespace of its own."""
-    texts = {name: course.files[f"{lesson.slug}/{file}"] for name, file in _files(exercise).items()}
-    size = max(check.n for check in exercise.checks)
-    source = "\n".join(
-        [
-            "import numpy",
-            *(f"{name} = {{}}\nexec({text!r}, {name})" for name, text in texts.items()),
-            f"n = {size}",
-            "def make(rng, n):",
-            "    return {'arguments': starter['make'](rng, n)}",
-            f"arguments = starter['make'](numpy.random.default_rng({exercise.checks[0].seed}), n)",
-            *(f"# %% {name}\n{name}['solve'](**arguments)" for name in texts),
-        ]
-    )
-    return Job(dice.identity(), JobKind.TIME, source, LEARNER, limits=Limits(), filename="exercise.py")
+async def _of_submission(  # noqa: PLR0913 - what one submission is made of
+    runner: Runner, course: Course, lesson: Lesson, exercise: schema.Exercise, file: str, dice: Dice
+) -> Finding:
+    """Send a file as a learner would send it as the solution: the reference must pass, the starter must not."""
+    turn = Turn(Session(LEARNER))
+    for event in (ButtonPressed(fitting(Op.EXERCISE, lesson.slug, exercise.id)), CodeSent(_of(course, lesson, file))):
+        turn = take_turn(turn.session, event, Known(capabilities=CAPABLE), course, WHEN, dice)
+    check = next(effect.check for effect in turn.effects if isinstance(effect, CheckCode))
+    turn = take_turn(turn.session, CodeChecked(check, 0), Known(capabilities=CAPABLE), course, WHEN, dice)
+    sent = next(effect for effect in turn.effects if isinstance(effect, RunCode))
+    result = await finished(runner, sent.job)
+    known = Known(run=KnownRun(sent.job, sent.slot, done=True), capabilities=CAPABLE)
+    turn = take_turn(turn.session, RunFinished(sent.job.id, result), known, course, WHEN, dice)
+    rows = (row for effect in turn.effects if isinstance(effect, Record) for row in effect.rows)
+    kept = next((row.attempt for row in rows if isinstance(row, KeepAttempt)), None)
+    where = f"{lesson.slug}: {exercise.id} {PurePath(file).name}"
+    if kept is None or not kept.ratio:
+        why = result.fault.last_line if result.fault else ", ".join(flag.code for flag in result.flags)
+        return Finding(where, good=False, seen=f"{kept.outcome if kept else result.ending.value} {why}".rstrip())
+    seen = f"{kept.outcome}: {kept.ratio:.3g} [{kept.low:.3g}, {kept.high:.3g}], {exercise.ratio:g} times wanted"
+    return Finding(where, good=kept.passed == (file == exercise.reference), seen=seen)
 
 
-def _files(exercise: schema.Exercise) -> dict[str, str]:
-    return {"starter": exercise.starter, "reference": exercise.reference}
-
-
-def _of_exercise(lesson: Lesson, exercise: schema.Exercise, result: Result) -> Finding:
-    where = f"{lesson.slug}: {exercise.id}"
-    if result.ending is not Ending.OK or not result.ratios:
-        why = result.fault.last_line if result.fault else ""
-        return Finding(where, good=False, seen=f"{result.ending.value} {why}".rstrip())
-    ratio = result.ratios[0]
-    seen = f"{_worded(ratio)}, {exercise.ratio:g} times wanted"
-    return Finding(where, good=ratio.point > exercise.ratio and ratio.claim is not Claim.SLOWER, seen=seen)
+def _of(course: Course, lesson: Lesson, file: str) -> str:
+    return course.files[f"{lesson.slug}/{file}"]
 
 
 def _worded(ratio: Ratio) -> str:

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from content import loader, schema
+from content import loader, recorded, schema
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -16,13 +16,16 @@ def main(argv: list[str] | None = None) -> int:
     check = commands.add_parser("check", help="read the whole course and tell every fault with file and line")
     check.add_argument("--root", type=Path, default=loader.HERE, help="the folder with course.yaml")
     check.add_argument("--json", action="store_true", help="print the faults as JSON")
+    check.add_argument(
+        "--release", action="store_true", help="fail too where a recorded measurement is missing or stale"
+    )
     commands.add_parser("schema", help="print the JSON Schema of lesson.yaml for editors")
     draw = commands.add_parser("draw", help="draw the lessons' figures, for light and for dark screens")
     draw.add_argument("--root", type=Path, default=loader.HERE, help="the folder with course.yaml")
     draw.add_argument("--check", action="store_true", help="draw nothing, only say which figures are stale")
     chosen = parser.parse_args(argv)
     if chosen.command == "check":
-        return _check(chosen.root, as_json=chosen.json)
+        return _check(chosen.root, as_json=chosen.json, release=chosen.release)
     if chosen.command == "schema":
         sys.stdout.write(schema_text())
         return 0
@@ -35,22 +38,28 @@ def schema_text() -> str:
     return json.dumps(described, ensure_ascii=False, indent=2) + "\n"
 
 
-def _check(root: Path, *, as_json: bool) -> int:
+def _check(root: Path, *, as_json: bool, release: bool) -> int:
     course, faults = loader.survey(root)
+    wanting = recorded.wanting(course) if course else []
     if as_json:
         found = {
             "ok": course is not None,
             "hash": course.hash if course else None,
             "lessons": [lesson.slug for lesson in course.lessons] if course else [],
             "faults": [dataclasses.asdict(fault) for fault in faults],
+            "not_recorded": wanting,
         }
         sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
     elif course:
+        if release:
+            sys.stdout.writelines(f"not recorded: {each}\n" for each in wanting)
+        machines, left = len(course.recorded), len(wanting)
         sys.stdout.write(f"{len(course.lessons)} lesson(s), no fault; hash {course.hash[:12]}\n")
+        sys.stdout.write(f"{machines} recorded machine(s); {left} measurement(s) missing or stale\n")
     else:
         sys.stdout.writelines(f"{fault}\n" for fault in faults)
         sys.stdout.write(f"{len(faults)} fault(s)\n")
-    return 0 if course else 1
+    return 0 if course and not (release and (wanting or not course.recorded)) else 1
 
 
 def _draw(root: Path, *, only_look: bool) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path as Folder
 
 from pydantic import Field
 
-from content import glossary, phrasing, rules, schema, strictyaml, tongue
+from content import glossary, phrasing, recorded, rules, schema, strictyaml, tongue
 from content.drafts import LESSON_FILE, Draft, read_draft
 from content.faults import CourseError, Fault
 from content.folders import UnreadableError, read_inside
@@ -64,11 +64,12 @@ def survey(root: Folder) -> tuple[schema.Course | None, tuple[Fault, ...]]:
         glossary.check_terms(terms_file, terms, drafts)
     read = (phrases_file, *named, *(draft.document for draft in drafts))
     glossary.check_words(root, terms, read, drafts)
-    documents = (listed, gone_file, *spoken.documents, *read)
+    machines, records = recorded.read(root)
+    documents = (listed, gone_file, *spoken.documents, *records, *read)
     faults = tuple(sorted({fault for document in documents for fault in document.faults}))
     if faults:
         return None, faults
-    return _course(drafts, phrases, retired, spoken, terms), ()
+    return _course(drafts, phrases, retired, spoken, terms, machines), ()
 
 
 def _document(root: Folder, name: str) -> strictyaml.Document:
@@ -104,12 +105,13 @@ def _phrases(document: strictyaml.Document) -> dict[str, schema.Phrase]:
     return phrases
 
 
-def _course(
+def _course(  # noqa: PLR0913 - a part of the course each
     drafts: Iterable[Draft],
     phrases: Mapping[str, schema.Phrase],
     retired: tuple[schema.Retired, ...],
     spoken: tongue.Tongue,
     terms: tuple[schema.Term, ...],
+    machines: tuple[schema.RecordedMachine, ...],
 ) -> schema.Course:
     lessons = tuple(draft.lesson for draft in drafts if draft.lesson)
     files = {f"{draft.slug}/{name}": text for draft in drafts for name, text in draft.files.items()}
@@ -124,6 +126,7 @@ def _course(
         speech=spoken.speech,
         bands=spoken.bands,
         glossary=terms,
+        recorded=machines,
         hash=_hash(lessons, phrases, retired, files, pictures),
     )
 

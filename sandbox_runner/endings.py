@@ -134,7 +134,8 @@ def judge_measured(facts: Facts, ending: Ending, reached: Reached | None) -> Ver
     if verdict is None and reached is None:
         reached = _full(facts, ending)
     verdict = verdict or Verdict(ending, reached)
-    return Verdict(verdict.ending, verdict.reached, verdict.notes + _remarks(facts))
+    remarks = tuple(note for note in _remarks(facts) if verdict.reached is None or note.code != "did_not_exit")
+    return Verdict(verdict.ending, verdict.reached, verdict.notes + remarks)
 
 
 def _stopped(facts: Facts) -> Verdict | None:

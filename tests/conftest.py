@@ -4,6 +4,7 @@ Law: a test that cannot run here is skipped by its marker, with the reason, and 
 environment says `CI`, the walls, the browser and PostgreSQL must be there: what is missing stops the run instead.
 """
 
+import contextlib
 import ctypes.util
 import json
 import os
@@ -16,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from content import loader, recorded
+from content.faults import CourseError
 
 ROOT = Path(__file__).resolve().parent.parent
 SOAK_RESULT = ROOT / "tests" / "soak" / "last.json"
@@ -102,6 +106,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     counts = Counter(_marker_of(report) for report in reports)
     said = ", ".join(f"{count} {marker}" for marker, count in sorted(counts.items()))
     terminalreporter.write_line(f"skipped by marker: {said or 'nothing'}")
+    with contextlib.suppress(CourseError):
+        left = recorded.wanting(loader.load_course())
+        terminalreporter.write_line(f"recorded measurements missing or stale: {len(left)}")
 
 
 def _marker_of(report: pytest.TestReport) -> str:

@@ -62,7 +62,8 @@ class Needs:
 class Known:
     """What was loaded.
 
-    `capabilities` is None while no runner answers; `phrasing` says that a model gives other words. `card` is what is
+    `capabilities` is None while no runner answers; `phrasing` says that a model gives other words,
+    `doubted` that a second opinion names another topic than the answer. `card` is what is
     remembered of the card that the ask is about, `remembered` all that is kept of the learner's memory. `own` are all
     rows of the learner by table, for a copy; `keeping` says how long things are kept here.
     """
