@@ -7,15 +7,17 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from bot import hosting, platforms, preview, recording, rehearsal, settings
+from bot import charts, hosting, platforms, preview, recording, rehearsal, settings
 from bot.adapters.shell import asking as shell_asking
 from bot.adapters.shell import parse as shell_parse
 from bot.adapters.shell import render as shell_render
+from bot.adapters.shell import reporting as shell_reporting
 from bot.adapters.shell import serve as shell
 from bot.adapters.web import render as web_render
 from bot.adapters.web import serve
@@ -36,26 +38,9 @@ def main(argv: list[str] | None = None) -> int:
     logging.getLogger("alembic").setLevel(logging.WARNING)
     try:
         found = settings.load(os.environ)
-        match chosen.command:
-            case "web":
-                return asyncio.run(_web(found))
-            case "telegram":
-                return asyncio.run(_telegram(found, chosen))
-            case "say":
-                return asyncio.run(_say(found, chosen))
-            case "check":
-                return asyncio.run(_check(found, chosen))
-            case "record":
-                return asyncio.run(_record(found, chosen))
-            case "preview":
-                return asyncio.run(_preview(found, chosen))
-            case "ask":
-                return _ask(found, chosen)
-            case "refit":
-                return _refit(found, chosen)
-            case other:
-                message = f"no such command: {other}"
-                raise ValueError(message)
+        if chosen.command in _AWAITED:
+            return asyncio.run(_AWAITED[chosen.command](found, chosen))
+        return _AT_ONCE[chosen.command](found, chosen)
     except CourseError as error:
         for fault in error.faults:
             print(fault, file=sys.stderr)
@@ -86,6 +71,10 @@ def _parser() -> argparse.ArgumentParser:
     ask = commands.add_parser("ask", help="answer a question from the lessons, and say how sure that is")
     ask.add_argument("--json", action="store_true", help="print one JSON document a question")
     ask.add_argument("question", metavar="QUESTION", help="the question; - reads one a line")
+    told = commands.add_parser("report", help="say what learners answered, asked, left and complained of")
+    told.add_argument("--json", action="store_true", help="print one JSON document with every figure")
+    told.add_argument("--csv", type=Path, metavar="FILE", help="write the items' table there, the others beside it")
+    told.add_argument("--picture", type=Path, metavar="FILE", help="draw a PNG there")
     refit = commands.add_parser("refit", help="fit to questions when one is answered, and write content/bands.yaml")
     refit.add_argument("--dry-run", action="store_true", help="write nothing, only say how it would do")
     refit.add_argument("files", nargs="+", type=Path, metavar="FILE", help="questions, one JSON object a line")
@@ -98,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-async def _web(found: settings.Settings) -> int:
+async def _web(found: settings.Settings, _: argparse.Namespace) -> int:
     with hosting.only_one(found.data):
         key = settings.installation_key(found.data)
         hosting.try_address(found.web_host, found.web_port)
@@ -214,6 +203,19 @@ async def _preview(found: settings.Settings, chosen: argparse.Namespace) -> int:
     return 0
 
 
+async def _report(found: settings.Settings, chosen: argparse.Namespace) -> int:
+    course = loader.load_course(found.content)
+    async with hosting.open_reports(found) as reports:
+        report = await reports.report(course, datetime.now(UTC))
+    files = shell_reporting.table_files(chosen.csv, report) if chosen.csv else {}
+    if chosen.picture:
+        files[chosen.picture] = charts.drawn(report, course)
+    for path, data in files.items():
+        shell_reporting.write(path, data)
+    print(shell_reporting.as_json(report) if chosen.json else shell_reporting.as_text(report, course))
+    return 0
+
+
 def _ask(found: settings.Settings, chosen: argparse.Namespace) -> int:
     course = loader.load_course(found.content)
     shell_asking.warmed(course)
@@ -231,6 +233,18 @@ def _refit(found: settings.Settings, chosen: argparse.Namespace) -> int:
     print(json.dumps(told, ensure_ascii=False, indent=2))
     return 0
 
+
+_AWAITED: dict[str, Callable[[settings.Settings, argparse.Namespace], Coroutine[Any, Any, int]]] = {
+    "web": _web,
+    "telegram": _telegram,
+    "say": _say,
+    "check": _check,
+    "record": _record,
+    "preview": _preview,
+    "report": _report,
+}
+_AT_ONCE: dict[str, Callable[[settings.Settings, argparse.Namespace], int]] = {"ask": _ask, "refit": _refit}
+"""Every command of `_parser`, by its name."""
 
 if __name__ == "__main__":
     sys.exit(main())

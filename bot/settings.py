@@ -11,6 +11,7 @@ from bot.errors import SettingsError
 
 KEY_BYTES = 32
 _PORTS = range(65_536)
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,12 @@ class Settings:
     server: str = field(repr=False)  # it may hold a password
     keep_days: int
     backup_days: int
+    telegram_token: str = field(repr=False)  # empty where none was given
+    telegram_api: str
+    admins: tuple[str, ...] = ()
+    answerer_url: str = ""
+    answerer_model: str = ""
+    answerer_key_file: Path | None = None
 
     @property
     def database(self) -> Path:
@@ -49,6 +56,7 @@ def load(environ: Mapping[str, str]) -> Settings:
     faults: list[str] = []
     secret_file = environ.get("TASREE_RUNNER_SECRET_FILE", "")
     ca_file = environ.get("TASREE_RUNNER_CA_FILE", "")
+    key_file = environ.get("TASREE_ANSWERER_KEY_FILE", "")
     settings = Settings(
         data=Path(environ.get("TASREE_DATA") or _default_data(environ)).expanduser().absolute(),
         content=Path(environ.get("TASREE_CONTENT") or _default_content()).expanduser().absolute(),
@@ -61,7 +69,15 @@ def load(environ: Mapping[str, str]) -> Settings:
         server=_server(environ, faults),
         keep_days=_days(environ, "TASREE_KEEP_DAYS", 30, range(1, 3651), faults),
         backup_days=_days(environ, "TASREE_BACKUP_DAYS", 30, range(3651), faults),
+        telegram_token=_secret(environ, "TASREE_TELEGRAM_TOKEN", faults),
+        telegram_api=(environ.get("TASREE_TELEGRAM_API") or "https://api.telegram.org").rstrip("/"),
+        admins=_admins(environ, faults),
+        answerer_url=_answerer(environ, faults),
+        answerer_model=environ.get("TASREE_ANSWERER_MODEL", "").strip(),
+        answerer_key_file=Path(key_file).expanduser() if key_file else None,
     )
+    if settings.answerer_key_file is not None and not settings.answerer_key_file.is_file():
+        faults.append(f"TASREE_ANSWERER_KEY_FILE={settings.answerer_key_file}: no such file")
     if not (settings.content / "course.yaml").is_file():
         faults.append(f"TASREE_CONTENT={settings.content}: there is no course.yaml")
     if settings.runner != "embedded" and settings.runner_secret_file is None:
@@ -113,6 +129,19 @@ def _default_content() -> str:
     return str(Path(__file__).parent.parent / "content")
 
 
+def _secret(environ: Mapping[str, str], name: str, faults: list[str]) -> str:
+    """Read a secret from the variable, or from the file that the variable with `_FILE` behind it names."""
+    path = environ.get(f"{name}_FILE", "")
+    given = environ.get(name, "").strip()
+    if given or not path:
+        return given
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        faults.append(f"{name}_FILE={path}: {getattr(error, 'strerror', None) or error}")
+        return ""
+
+
 def _port(environ: Mapping[str, str], faults: list[str]) -> int:
     text = environ.get("TASREE_WEB_PORT") or "8080"
     if text.isascii() and text.isdigit() and int(text) in _PORTS:
@@ -151,6 +180,30 @@ def _origins(environ: Mapping[str, str], faults: list[str]) -> tuple[str, ...]:
         if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path or parts.query:
             faults.append(f"TASREE_WEB_ORIGINS={origin}: an origin such as https://tasree.example was expected")
     return found
+
+
+def _admins(environ: Mapping[str, str], faults: list[str]) -> tuple[str, ...]:
+    found = tuple(part.strip() for part in environ.get("TASREE_ADMINS", "").split(",") if part.strip())
+    for account in found:
+        if re.fullmatch(r"[a-z]{1,16}:\S{1,64}", account) is None:
+            faults.append(f"TASREE_ADMINS={account}: an account such as telegram:123456 was expected")
+    return found
+
+
+def _answerer(environ: Mapping[str, str], faults: list[str]) -> str:
+    text = environ.get("TASREE_ANSWERER_URL", "").strip().rstrip("/")
+    if not text:
+        return ""
+    parts = urlsplit(text)
+    known = parts.scheme in {"http", "https"} and bool(parts.hostname) and not parts.query and not parts.fragment
+    if not known or "@" in parts.netloc:
+        # Nothing of the value is shown: what is no address may still hold a key.
+        faults.append("TASREE_ANSWERER_URL: an address such as https://llm.example/v1 was expected, the key in a file")
+    elif parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        faults.append(f"TASREE_ANSWERER_URL={text}: https was expected, as learners' questions and the key go there")
+    if not environ.get("TASREE_ANSWERER_MODEL", "").strip():
+        faults.append("TASREE_ANSWERER_MODEL is not set: the answerer's model needs its name")
+    return text
 
 
 def _runner(environ: Mapping[str, str], faults: list[str]) -> str:

@@ -7,10 +7,10 @@ without holding up what is new; of several states of a reply only the newest is 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from bot.engine.replies import Reply
 from bot.ports import Shown
@@ -88,7 +88,9 @@ class _Box:
     answers: dict[int, str] = field(default_factory=dict)
     due: dict[int, float] = field(default_factory=dict)
     parts: dict[int, dict[int, PostedPart]] = field(default_factory=dict)
+    withdrawn: set[int] = field(default_factory=set)
     news: asyncio.Event = field(default_factory=asyncio.Event)
+    empty: asyncio.Event = field(default_factory=asyncio.Event)
     newest: int = 0
     wait_s: float = FIRST_WAIT_S
 
@@ -119,6 +121,8 @@ class Courier(Generic[D]):
         self._opening: dict[str, list[tuple[Shown, str]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
+        self.silenced: set[str] = set()
+        """Chats that took nothing any more, until somebody writes there again."""
 
     async def start(self) -> None:
         """Take up what an ended process left."""
@@ -165,14 +169,29 @@ class Courier(Generic[D]):
             await self.show(chat, shown)
         return shown is not None
 
-    async def take_back(self, chat: str, parts: Sequence[PostedPart]) -> None:
-        """Take parts back that something newer replaces; what cannot be removed stays."""
+    def placed(self, chat: str, address: str) -> None:
+        """Hear where a chat's replies go from now on."""
+        self.silenced.discard(chat)
         box = self._boxes.get(chat)
-        gone = [replace(one, state=State.GONE) for one in parts]
-        for one in gone:
-            if box is not None and one.number in box.parts:
-                box.parts[one.number][one.part] = one
-        await self._outbox.write(gone)
+        if box is not None:
+            box.address = address
+
+    async def quiet(self, chat: str, within_s: float) -> None:
+        """Wait until nothing of a chat is left to go out, for some seconds."""
+        box = self._boxes.get(chat)
+        if box is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(box.empty.wait(), within_s)
+
+    async def take_back(self, chat: str, parts: Sequence[PostedPart]) -> None:
+        """Take parts back that something newer replaces: they are edited no more, and soon they are gone."""
+        box = self._boxes.get(chat)
+        if box is not None:
+            box.withdrawn |= {one.number for one in parts}
+        await self._outbox.write([replace(one, state=State.GONE) for one in parts])
+        self._spawn(self._removed(chat, parts))
+
+    async def _removed(self, chat: str, parts: Sequence[PostedPart]) -> None:
         mailbox = await self._outbox.mailbox(chat)
         for one in parts if mailbox else ():
             address = mailbox.address if mailbox else ""
@@ -188,7 +207,10 @@ class Courier(Generic[D]):
         if self._closing:
             return
         self._opening[chat] = list(first)
-        task = asyncio.create_task(self._serve(chat))
+        self._spawn(self._serve(chat))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -214,7 +236,9 @@ class Courier(Generic[D]):
             LOG.exception("the worker of a chat failed")
             asyncio.get_running_loop().call_later(LONGEST_WAIT_S, self._once_more, chat)
         finally:
-            self._boxes.pop(chat, None)
+            closed = self._boxes.pop(chat, None)
+            if closed is not None:
+                closed.empty.set()
             left = self._opening.pop(chat, [])
             if left:
                 self._begin(chat, *left)
@@ -292,7 +316,7 @@ class Courier(Generic[D]):
     async def _deliver(self, box: _Box, number: int) -> None:
         shown = box.waiting[number]
         parts = await self._parts(box, number)
-        taken_back = 0 in parts and parts[0].state is State.GONE
+        taken_back = number in box.withdrawn or (0 in parts and parts[0].state is State.GONE)
         drafts = () if taken_back else self._drawing.draw(shown.reply)
         for at, draft in enumerate(drafts):
             await self._bring(box, shown, at, draft)
@@ -395,6 +419,7 @@ class Courier(Generic[D]):
 
     async def _silence(self, box: _Box) -> None:
         box.silent = True
+        self.silenced.add(box.chat)
         never: list[Mark] = [
             PostedPart(box.chat, number, 0, State.REFUSED, "", "", shown.change)
             for number, shown in box.waiting.items()

@@ -129,6 +129,10 @@ class Outbox(Protocol):
         """After a start: what was being sent becomes unknown; give the chats with something to go out or to tell."""
         ...
 
+    async def stands(self, platform: str, address: str, *, silent: bool) -> None:
+        """Say that nothing is taken at an address any more, or again."""
+        ...
+
     async def moved(self, platform: str, old: str, new: str) -> None:
         """Follow a chat of many to its new address."""
         ...

@@ -60,6 +60,13 @@ class SqlOutbox:
             row = (await connection.execute(select(table).where(table.c.chat == chat))).one_or_none()
         return None if row is None else Mailbox(row.chat, row.address, row.delivered, row.silent)
 
+    async def stands(self, platform: str, address: str, *, silent: bool) -> None:
+        """Say that nothing is taken at an address any more, or again."""
+        mine = select(tables.chats.c.id).where(tables.chats.c.platform == platform)
+        there = _at(address) & posted.mailboxes.c.chat.in_(mine)
+        async with self._writer.begin() as connection:
+            await connection.execute(update(posted.mailboxes).where(there).values(silent=silent))
+
     async def moved(self, platform: str, old: str, new: str) -> None:
         """Follow a chat of many to its new address: mailboxes, and the names of its learners' chats."""
         async with self._writer.begin() as connection:

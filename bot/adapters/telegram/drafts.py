@@ -60,19 +60,20 @@ class PhotoDraft:
 
 @dataclass(frozen=True, slots=True)
 class FileDraft:
-    """A file to be saved."""
+    """A file to be saved: its bytes, or the name under which the store keeps them."""
 
     name: str
     content: bytes = field(repr=False)
     caption: str = ""
     keyboard: Keyboard = ()
+    ref: str = ""
     kind: str = "file"
 
     @property
     def digest(self) -> str:
         """What tells two contents apart."""
         content = hashlib.sha256(self.content).hexdigest()
-        return _digest(self.kind, self.name, content, self.caption, repr(self.keyboard))
+        return _digest(self.kind, self.name, content, self.ref, self.caption, repr(self.keyboard))
 
 
 Draft = TextDraft | PhotoDraft | FileDraft

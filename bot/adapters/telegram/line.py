@@ -6,7 +6,7 @@ what is left only what certainly never reached the platform is called so.
 
 import asyncio
 import io
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import httpx
@@ -64,8 +64,9 @@ _NEVER_LEFT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 class TelegramLine:
     """Implements `Line` over a bot of python-telegram-bot."""
 
-    def __init__(self, bot: Bot) -> None:
+    def __init__(self, bot: Bot, kept: Callable[[str], Awaitable[bytes | None]]) -> None:
         self._bot = bot
+        self._kept = kept
 
     async def send(self, address: str, draft: Draft, answers: str) -> str:
         """Send a part; give its id."""
@@ -95,10 +96,10 @@ class TelegramLine:
                     message_thread_id=thread,
                     reply_parameters=answer,
                 )
-            case FileDraft(name=name, content=content, caption=caption):
+            case FileDraft(name=name, caption=caption):
                 call = self._bot.send_document(
                     chat,
-                    io.BytesIO(content),
+                    await self._content(draft),
                     filename=name,
                     caption=caption or None,
                     parse_mode=ParseMode.HTML,
@@ -132,9 +133,9 @@ class TelegramLine:
                     await _tried(
                         self._bot.edit_message_media(photo, chat_id=chat, message_id=number, reply_markup=markup)
                     )
-                case FileDraft(name=name, content=content, caption=caption):
+                case FileDraft(name=name, caption=caption):
                     file = InputMediaDocument(
-                        io.BytesIO(content),
+                        await self._content(draft),
                         filename=name,
                         caption=caption or None,
                         parse_mode=ParseMode.HTML,
@@ -145,6 +146,13 @@ class TelegramLine:
                     )
         except _UnchangedError:
             pass
+
+    async def _content(self, draft: FileDraft) -> io.BytesIO:
+        data = await self._kept(draft.ref) if draft.ref else draft.content
+        if data is None:
+            message = "the file is not kept any more"
+            raise RefusedError(message)
+        return io.BytesIO(data)
 
     async def remove(self, address: str, external: str) -> None:
         """Take a part back."""

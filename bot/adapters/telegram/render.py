@@ -78,6 +78,8 @@ def drafts(reply: replies.Reply, look: Look) -> tuple[Draft, ...]:
                 packing.put_draft(_picture(block, look))
             case replies.Attachment():
                 late.append(_attachment(block))
+            case replies.File():
+                late.append(FileDraft(safe_name(block.name), b"", ref=block.ref))
             case replies.Timings():
                 packing.put(*tables.timings(block, look.words))
                 late += [PhotoDraft(block, _caption(block.alt))] if block.rows else []

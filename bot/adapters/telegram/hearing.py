@@ -1,0 +1,306 @@
+"""From an update to a turn: taken in once, acknowledged first, then answered in its learner's lane.
+
+Law: an update is written down before it is confirmed to the platform, and marked done after its turn was saved; a press
+is acknowledged before anything else is done with it.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol, assert_never
+
+from telegram import Bot, Update
+from telegram.error import TelegramError
+
+from bot.adapters.telegram import parse
+from bot.adapters.telegram.drafts import Draft
+from bot.adapters.telegram.parse import Heard, Me, Moved, Nothing, Pressed, Said, Standing, Upload, Who
+from bot.engine.buttons import Op, encode
+from bot.engine.events import ButtonPressed, CodeSent, Entity, Event, FileSent, OddSent, TextSent
+from bot.engine.intake import reading as intake
+from bot.engine.intake.types import Code
+from bot.engine.replies import Choices
+from bot.ports import ChatRow, Shown
+from bot.posting.courier import ANSWERS, Courier
+from bot.posting.lanes import Lane, Lanes
+from bot.posting.ports import Arrival, Done, Inbox, Outbox
+
+LOG = logging.getLogger("tasree.telegram")
+
+PLATFORM = "telegram"
+LONG_PART = 3900
+"""Characters of a text from which another part of the same paste may follow."""
+JOIN_S = 0.8
+MOST_JOINED = 200_000
+DOWNLOAD_TRIES = 3
+QUIET_S = 5.0
+"""So long an edit waits for the replies to what was edited."""
+KEPT = timedelta(days=3)
+"""The platform delivers an update for a day at most."""
+AGAIN = "1:resend:"
+
+
+class Talk(Protocol):
+    """The face of the app that this adapter needs."""
+
+    async def enter(self, platform: str, external: str, account: str = "", *, greet: bool = True) -> ChatRow:
+        """Give the chat of this account."""
+        ...
+
+    async def take(self, chat: str, event: Event, key: str) -> bool:
+        """Answer an event; False when its key was taken before."""
+        ...
+
+    async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
+        """Give what was said or edited after `change`."""
+        ...
+
+
+class Kept(Outbox, Inbox, Protocol):
+    """What is kept of ways in and out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """An update in a lane; `keys` are those of all updates in it."""
+
+    heard: Heard
+    keys: tuple[str, ...]
+
+
+class Hearing:
+    """The incoming side: `take_in` for what the platform delivers."""
+
+    def __init__(  # noqa: PLR0913 - the parts of hearing, each from elsewhere
+        self,
+        bot: Bot,
+        me: Me,
+        talk: Talk,
+        kept: Kept,
+        courier: Courier[Draft],
+        word: Callable[[str], str],
+        join_s: float = JOIN_S,
+    ) -> None:
+        self._bot = bot
+        self._me = me
+        self._talk = talk
+        self._kept = kept
+        self._courier = courier
+        self._word = word
+        self._join_s = join_s
+        self._lanes: Lanes[_Item] = Lanes(self._answer)
+        self._chats: dict[str, tuple[str, str]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Answer what was taken in before and not answered."""
+        await self._kept.forget_before(PLATFORM, datetime.now(UTC) - KEPT)
+        for arrival in await self._kept.left(PLATFORM):
+            self._put(arrival)
+
+    async def idle(self) -> None:
+        """Wait until everything taken in was answered."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+        await self._lanes.idle()
+
+    async def close(self) -> None:
+        """Stop; what is under way is taken up at the next start."""
+        await self._lanes.close()
+        for task in set(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def take_in(self, updates: Sequence[Update]) -> None:
+        """Write updates down, then begin to answer those that are new; after this they may be confirmed."""
+        arrivals = [Arrival(f"tg:{update.update_id}", update.to_json()) for update in updates]
+        for arrival in await self._kept.take_in(PLATFORM, arrivals, datetime.now(UTC)):
+            self._put(arrival)
+
+    def _put(self, arrival: Arrival) -> None:
+        try:
+            update = Update.de_json(json.loads(arrival.body), self._bot)
+            heard = parse.parse(update, self._me)
+        except Exception:
+            LOG.exception("update %s could not be read", arrival.key)
+            heard = Nothing("unreadable")
+        item = _Item(heard, (arrival.key,))
+        match heard:
+            case Pressed():
+                self._spawn(self._acknowledged(item, heard))
+            case Said(who=who) | Upload(who=who):
+                self._lanes.put(who.external, item)
+            case Moved() | Standing() | Nothing():
+                self._lanes.put("", item)
+            case _:
+                assert_never(heard)
+
+    async def _acknowledged(self, item: _Item, heard: Pressed) -> None:
+        """Acknowledge a press, and take it further only when the reply is the presser's own."""
+        if parse.is_group(heard.who.address):
+            chat = await self._chat_of(heard.who)
+            holder = await self._kept.holder(parse.root(heard.who.address), heard.under)
+            if holder not in {None, chat}:
+                await self._acknowledge(heard.query, self._word("telegram.not_yours"))
+                await self._kept.write([Done(PLATFORM, item.keys[0])])
+                return
+        self._spawn(self._acknowledge(heard.query, ""))
+        self._lanes.put(heard.who.external, item)
+
+    async def _acknowledge(self, query: str, text: str) -> None:
+        try:
+            await self._bot.answer_callback_query(query, text=text or None, show_alert=bool(text))
+        except TelegramError as error:  # too old by now: the press counts all the same
+            LOG.info("a press could not be acknowledged: %s", error)
+
+    # --- one thing of a lane ------------------------------------------------------------------------------------------
+
+    async def _answer(self, item: _Item, lane: Lane[_Item]) -> None:
+        match item.heard:
+            case Said() as said if said.edited:
+                await self._edited(said.who, said.event, said.answers, item.keys[0])
+            case Said() as said:
+                item = await self._joined(item, said, lane)
+                joined = item.heard
+                event = joined.event if isinstance(joined, Said) else said.event
+                await self._take(said.who, event, said.answers, item.keys[0])
+            case Upload() as upload:
+                event = await self._downloaded(upload)
+                if upload.edited:
+                    await self._edited(upload.who, event, upload.answers, item.keys[0])
+                else:
+                    await self._take(upload.who, event, upload.answers, item.keys[0])
+            case Pressed() as pressed:
+                await self._pressed(pressed, item.keys[0])
+            case Moved(old, new):
+                self._chats.clear()
+                await self._kept.moved(PLATFORM, old, new)
+            case Standing(address, silent):
+                self._chats.clear()
+                await self._kept.stands(PLATFORM, address, silent=silent)
+            case Nothing(why):
+                LOG.debug("nothing to answer: %s", why)
+            case _:
+                assert_never(item.heard)
+        await self._kept.write([Done(PLATFORM, key) for key in item.keys])
+
+    async def _take(self, who: Who, event: Event, answers: str, key: str) -> None:
+        chat = await self._chat_of(who)
+        ANSWERS.set(answers)
+        await self._talk.take(chat, event, key)
+
+    async def _pressed(self, pressed: Pressed, key: str) -> None:
+        payload = pressed.event.payload
+        if not payload.startswith(AGAIN):
+            await self._take(pressed.who, pressed.event, pressed.under, key)
+            return
+        number = payload.removeprefix(AGAIN).rstrip(":")
+        chat = await self._chat_of(pressed.who)
+        if not (number.isdigit() and await self._courier.again(chat, int(number))):
+            await self._take(pressed.who, ButtonPressed(payload), pressed.under, key)
+
+    async def _edited(self, who: Who, event: Event, answers: str, key: str) -> None:
+        """Run code again that was edited after it was sent, in the place of the old reply; other edits are ignored."""
+        if isinstance(event, TextSent) and not isinstance(intake.read_text(event.text, event.entities), Code):
+            return
+        chat = await self._chat_of(who)
+        await self._courier.quiet(chat, QUIET_S)
+        before = await self._kept.answering(chat, answers)
+        if not before:
+            return
+        numbers = {one.number for one in before}
+        for shown in await self._talk.since(chat, 0):
+            stop = _stop_of(shown) if shown.number in numbers else ""
+            if stop:
+                await self._talk.take(chat, ButtonPressed(stop), f"{key}:stop")
+        await self._courier.take_back(chat, before)
+        await self._take(who, event, answers, key)
+
+    async def _joined(self, item: _Item, said: Said, lane: Lane[_Item]) -> _Item:
+        """Wait for the next part of a long paste, which the client cut without saying so."""
+        event = said.event
+        last = len(event.text) if isinstance(event, TextSent) else 0
+        while said.joins and isinstance(event, TextSent) and last >= LONG_PART and len(event.text) < MOST_JOINED:
+            following = await lane.peek(self._join_s)
+            if following is None or not isinstance(following.heard, Said):
+                break
+            part = following.heard
+            if part.edited or not part.joins or not isinstance(part.event, TextSent):
+                break
+            lane.take()
+            last = len(part.event.text)
+            event = _together(event, part.event)
+            said = replace(said, event=event)
+            item = _Item(said, (*item.keys, *following.keys))
+        return item
+
+    async def _downloaded(self, upload: Upload) -> Event:
+        for again in range(DOWNLOAD_TRIES):
+            try:
+                file = await self._bot.get_file(upload.file)
+                data = bytes(await file.download_as_bytearray())
+            except TelegramError as error:
+                LOG.info("a file could not be downloaded: %s", error)
+                await asyncio.sleep(again)
+            else:
+                return _of_file(upload, data)
+        return OddSent("lost_file")
+
+    async def _chat_of(self, who: Who) -> str:
+        known = self._chats.get(who.external)
+        if known is not None and known[1] == who.address and known[0] not in self._courier.silenced:
+            return known[0]
+        row = await self._talk.enter(PLATFORM, who.external, who.account, greet=False)
+        await self._kept.place(row.id, who.address)
+        self._courier.placed(row.id, who.address)
+        if len(self._chats) > 50_000:  # noqa: PLR2004 - a bound for what is only a cache
+            self._chats.clear()
+        self._chats[who.external] = (row.id, who.address)
+        return row.id
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            LOG.error("work in the background failed", exc_info=task.exception())
+
+
+def _of_file(upload: Upload, data: bytes) -> Event:
+    if upload.measure and upload.name.lower().endswith(".py"):
+        try:
+            return CodeSent(data.decode(), upload.name, measure=True)
+        except UnicodeDecodeError:
+            pass
+    return FileSent(upload.name, data)
+
+
+def _together(first: TextSent, second: TextSent) -> TextSent:
+    """Put two parts of a paste together; marks that touch at the cut become one."""
+    cut = "" if first.text.endswith("\n") else "\n"
+    before = len((first.text + cut).encode("utf-16-le", "surrogatepass")) // 2
+    shifted = tuple(replace(one, offset=one.offset + before) for one in second.entities)
+    if first.entities and shifted and _touch(first.entities[-1], shifted[0], before):
+        last, head = first.entities[-1], shifted[0]
+        whole = replace(last, length=head.offset + head.length - last.offset)
+        return TextSent(first.text + cut + second.text, (*first.entities[:-1], whole, *shifted[1:]))
+    return TextSent(first.text + cut + second.text, (*first.entities, *shifted))
+
+
+def _touch(last: Entity, head: Entity, at: int) -> bool:
+    return last.kind == head.kind == "pre" and last.offset + last.length >= at - 1 and head.offset <= at
+
+
+def _stop_of(shown: Shown) -> str:
+    """Give the payload that stops the run shown in a reply; empty when none is under way there."""
+    prefix = encode(Op.CANCEL).rstrip(":")
+    payloads = (
+        choice.payload for block in shown.reply.blocks if isinstance(block, Choices) for choice in block.choices
+    )
+    return next((payload for payload in payloads if payload.startswith(f"{prefix}:")), "")

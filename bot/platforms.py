@@ -1,0 +1,98 @@
+"""Serves a chat platform from its settings until the process is told to stop.
+
+Law: a start that lacks something says what, and how to get it, before anything is opened; secrets stand in no log.
+"""
+
+import asyncio
+import contextlib
+import logging
+import re
+import signal
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from bot import hosting, masking
+from bot.adapters.telegram import serve as telegram
+from bot.adapters.telegram.webhook import Webhook
+from bot.app import App
+from bot.errors import SettingsError
+from bot.settings import Settings, installation_key
+from content import loader
+
+LACKING = """TASREE_TELEGRAM_TOKEN is not set: the Telegram bot needs a token.
+1. In Telegram, write /newbot to @BotFather and answer its two questions; it shows the token.
+2. Put the token in a file that only this account can read, and name it: TASREE_TELEGRAM_TOKEN_FILE=/path/to/file
+deploy/README.md, part Telegram, goes through it step by step."""
+
+_TOKEN = re.compile(r"[0-9]{3,20}:[A-Za-z0-9_-]{20,}")
+_LISTEN = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:\[\]]*):(?P<port>[0-9]{1,5})")
+_PORT_LIMIT = 65_535
+
+
+async def serve_telegram(
+    found: Settings, environment: Mapping[str, str], url: str, listen: str, reload: Callable[[App], None]
+) -> None:
+    """Serve the Telegram bot; by polling, or by webhook where `url` says where the platform posts to.
+
+    Raises:
+        SettingsError: naming what is missing or wrong.
+    """
+    token = _token(found)
+    environment = {name: value for name, value in environment.items() if not name.startswith("TASREE_TELEGRAM")}
+    masking.mask((token, token.partition(":")[2]))
+    for noisy in ("httpx", "httpcore", "telegram", "apscheduler"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    with hosting.only_one(found.data):
+        webhook = _webhook(url, listen, telegram.secret(installation_key(found.data))) if url else None
+        course = loader.load_course(found.content)
+        chat = telegram.TelegramChat(telegram.TelegramSettings(token, found.telegram_api), course)
+        async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_callback(chat.close)
+            app = await stack.enter_async_context(
+                hosting.open_app(found, environment, course, chat, adopt=True, with_runner=True, prepare=chat.attach)
+            )
+            stop = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, stop.set)
+            loop.add_signal_handler(signal.SIGHUP, reload, app)
+            serving = await stack.enter_async_context(chat.serving(app, webhook))
+            print(f"Tasree: @{chat.bot.username}", flush=True)  # noqa: T201 - whoever waits for the start reads this
+            await _until(stop, serving.poller)
+
+
+async def _until(stop: asyncio.Event, poller: "asyncio.Task[None] | None") -> None:
+    """Wait for the word to stop, or for a fault that ends the hearing."""
+    waiting = asyncio.create_task(stop.wait())
+    tasks: set[asyncio.Future[Any]] = {waiting}
+    tasks |= {poller} if poller is not None else set()
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if poller is not None and poller in done:
+        poller.result()
+
+
+def _token(found: Settings) -> str:
+    token = found.telegram_token
+    if not token:
+        raise SettingsError(LACKING)
+    if _TOKEN.fullmatch(token) is None:
+        message = (
+            f"TASREE_TELEGRAM_TOKEN: what was given ({len(token)} characters) does not look like a token, "
+            "which is a number, a colon and some 35 letters and digits, on one line"
+        )
+        raise SettingsError(message)
+    return token
+
+
+def _webhook(url: str, listen: str, secret: str) -> Webhook:
+    parts = urlsplit(url)
+    if parts.scheme != "https" or not parts.hostname:
+        message = f"--webhook {url}: an https address that the internet reaches was expected"
+        raise SettingsError(message)
+    found = _LISTEN.fullmatch(listen)
+    if found is None or int(found["port"]) > _PORT_LIMIT:
+        message = f"--listen {listen}: HOST:PORT was expected, such as 127.0.0.1:8443"
+        raise SettingsError(message)
+    return Webhook(url, found["host"].strip("[]") or "127.0.0.1", int(found["port"]), secret)
