@@ -1,0 +1,24 @@
+import sys
+
+import torch
+
+try:
+    from accelerate import Accelerator
+except ImportError as error:
+    sys.exit(f"needs {error.name}, which is missing here")
+
+accelerator = Accelerator(mixed_precision="bf16")
+torch.manual_seed(0)
+model = torch.nn.Linear(8, 1)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+model, opt = accelerator.prepare(model, opt)
+x = torch.randn(64, 8, device=accelerator.device)
+y = x.sum(dim=1, keepdim=True)
+for _ in range(50):
+    opt.zero_grad()
+    with accelerator.autocast():
+        loss = (model(x) - y).pow(2).mean()
+    accelerator.backward(loss)
+    opt.step()
+print("processes:", accelerator.num_processes)
+print("device:", accelerator.device.type)
