@@ -9,23 +9,24 @@ import contextlib
 import logging
 import secrets
 import string
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from bot.engine.answering import answerer
-from bot.engine.effects import CancelRun, CheckCode, RunCode, Say, Turn
+from bot.engine.effects import AskPhrasing, CancelRun, CheckCode, Forget, MakeReport, RunCode, Say, Turn
 from bot.engine.events import ChatOpened, CodeChecked, CodeSent, Event, FileSent, RunFinished, RunProgressed, TextSent
 from bot.engine.known import Dice, Known, needs
+from bot.engine.owned.rows import Keeping
 from bot.engine.replies import Paragraph, Reply
 from bot.engine.session import Session
 from bot.engine.turn import take_turn
 from bot.engine.wording import Wording
 from bot.errors import StoreAwayError
 from bot.patience import PAUSES_S, Doubt, patiently
-from bot.ports import Chat, ChatRow, Checker, Clock, Runner, Shown, Store
+from bot.ports import Chat, ChatRow, Checker, Clock, Errands, Leaving, Runner, Shown, Store, StoredFile
 from content.schema import Course
 from sandbox_runner.errors import RunnerError
 from sandbox_runner.protocol import Accepted, Capabilities, Ending, Finished, Job, Note, Progress, Result
@@ -79,6 +80,8 @@ class App:
         clock: Clock,
         dice: Dice,
         chat: Chat,
+        errands: Errands | None = None,
+        keeping: Keeping = Keeping(),  # noqa: B008 - frozen
     ) -> None:
         answerer.of(course)  # built before the first question
         self.course = course
@@ -88,6 +91,8 @@ class App:
         self._clock = clock
         self._dice = dice
         self._chat = chat
+        self._errands = errands
+        self._keeping = keeping
         self._capabilities: Capabilities | None = None
         self._asked = asyncio.Event()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -161,6 +166,7 @@ class App:
                 await asyncio.wait_for(self._asked.wait(), FIRST_ANSWER_S)
         lock = self._locks.setdefault(chat, asyncio.Lock())
         doubt: Doubt | None = None
+        leaving: Leaving | None = None
         pauses = iter(PAUSES_S)
         tries = 0
         async with lock:
@@ -168,13 +174,15 @@ class App:
                 try:
                     opened = await self._store.open(chat, key)
                     if doubt is not None and doubt.was_saved(opened):
-                        await self._make_up(chat, doubt.turn)
+                        await self._make_up(chat, doubt.turn, leaving)
                         return True
                     doubt = None
                     if opened is None:
                         return False
                     known = await self._store.load(chat, needs(opened.session, event))
+                    known = await self._errands.seen(known, event, self.course) if self._errands else known
                     turn = await self._answer(opened.session, event, known)
+                    leaving = await self._leaving(chat, turn)
                     doubt = Doubt(turn, opened.revision)
                     shown = await self._store.commit(chat, key, opened.revision, turn, self._clock.now())
                 except StoreAwayError:
@@ -187,6 +195,9 @@ class App:
                 if shown is None:
                     tries += 1
                     continue  # the key was taken, or another process changed the chat: look again
+                if leaving is not None:
+                    await self._let_go(chat, leaving, shown)
+                    return True
                 for one in shown:
                     await self._chat.show(chat, one)
                 self._carry_out(chat, turn)
@@ -195,8 +206,28 @@ class App:
         message = "the chat changed under every try"
         raise TimeoutError(message)
 
-    async def _make_up(self, chat: str, turn: Turn) -> None:
+    async def file(self, chat: str, file: str) -> StoredFile | None:
+        """Give a file that was offered in this very chat."""
+        return await self._store.owned().file(chat, file)
+
+    async def _leaving(self, chat: str, turn: Turn) -> Leaving | None:
+        forgets = any(isinstance(effect, Forget) for effect in turn.effects)
+        return await self._store.owned().leaving(chat) if forgets else None
+
+    async def _let_go(self, chat: str, leaving: Leaving, farewell: Sequence[Shown]) -> None:
+        """Stop what runs for a learner who is stored no more, and close their chats with the last words."""
+        for run in leaving.runs:
+            self._spawn(self._cancel(run))
+        for each in leaving.chats:
+            await self._chat.forget(each, farewell if each == chat else ())
+        self._spawn(self._store.owned().scrub())
+
+    async def _make_up(self, chat: str, turn: Turn, leaving: Leaving | None) -> None:
         """Show and carry out a turn that was saved by a commit which broke before it could say so."""
+        if leaving is not None:
+            said = [Shown(0, 0, "", effect.reply) for effect in turn.effects if isinstance(effect, Say)]
+            await self._let_go(chat, leaving, said)
+            return
         shown = await self._store.since(chat, 0)
         if shown:  # the newest is enough: a chat that sees a gap fills it from the store
             await self._chat.show(chat, max(shown, key=lambda one: one.change))
@@ -216,7 +247,7 @@ class App:
         return await asyncio.to_thread(self._turn, session, event, known)
 
     def _turn(self, session: Session, event: Event, known: Known) -> Turn:
-        seen = replace(known, capabilities=self._capabilities)
+        seen = replace(known, capabilities=self._capabilities, keeping=self._keeping)
         try:
             return take_turn(session, event, seen, self.course, self._clock.now(), self._dice)
         except Exception:
@@ -234,12 +265,17 @@ class App:
                     self._spawn(self._follow(chat, job))
                 case CancelRun(run):
                     self._spawn(self._cancel(run))
+                case MakeReport() | AskPhrasing() if self._errands is not None:
+                    self._spawn(self._run_errand(self._errands, chat, effect))
                 case _:
                     pass  # replies and records were written by the commit
 
     async def _check(self, chat: str, wanted: CheckCode) -> None:
         checked: CodeChecked = await self._checker.check(wanted.check, wanted.candidates)
         await self.take(chat, checked, f"check:{wanted.check}")
+
+    async def _run_errand(self, errands: Errands, chat: str, errand: MakeReport | AskPhrasing) -> None:
+        await self.take(chat, await errands.run(chat, errand, self.course), "")
 
     async def _cancel(self, run: str) -> None:
         try:

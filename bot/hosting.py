@@ -12,11 +12,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from bot import codecheck
+from bot import codecheck, errands, second
 from bot.app import App, SystemClock, SystemDice
 from bot.engine.known import Dice
 from bot.errors import SettingsError
-from bot.ports import Chat, Runner
+from bot.phraser import Phraser
+from bot.ports import Chat, Reports, Runner
 from bot.settings import Settings, installation_key
 from bot.stores import postgres, sqlite
 from bot.stores.sql import SqlStore
@@ -155,6 +156,7 @@ async def open_app(  # noqa: PLR0913 - what differs between the commands
             clock=SystemClock(),
             dice=dice,
             chat=chat,
+            errands=_errands(settings, store, course, stack),
         )
         stack.push_async_callback(app.close)
         await app.start(adopt=adopt)
@@ -170,6 +172,52 @@ async def open_runner(settings: Settings, environment: Mapping[str, str]) -> Asy
     """
     async with contextlib.AsyncExitStack() as stack:
         yield _runner(settings, environment, stack)
+
+
+@asynccontextmanager
+async def open_reports(settings: Settings) -> AsyncIterator[Reports]:
+    """Give the store alone, for the teacher's report.
+
+    Raises:
+        SettingsError, StoreError: naming what is wrong.
+    """
+    store = await _store(settings, installation_key(settings.data), SystemDice())
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def _errands(settings: Settings, store: SqlStore, course: Course, stack: contextlib.AsyncExitStack) -> errands.Errands:
+    """Put together who makes reports, who gives other words, and who doubts; say which of them there are."""
+    phraser: Phraser | None = None
+    if settings.answerer_url:
+        phraser = Phraser(settings.answerer_url, settings.answerer_model, _answerer_key(settings))
+        stack.push_async_callback(phraser.close)
+    opinion: second.Second | None = None
+    if second.installed():
+        opinion = second.Second()
+        stack.callback(opinion.close)
+        opinion.build(course)
+    LOG.info(
+        "questions: %s second opinion, %s answerer",
+        f"with the {second.PACKAGE}" if opinion else "without a",
+        f"with {settings.answerer_model} as" if phraser else "without an",
+    )
+    return errands.Errands(store, SystemClock(), settings.admins, phraser, opinion)
+
+
+def _answerer_key(settings: Settings) -> str:
+    if settings.answerer_key_file is None:
+        return ""
+    try:
+        key = settings.answerer_key_file.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        key = ""
+    if not key or not key.isprintable() or " " in key:
+        message = f"TASREE_ANSWERER_KEY_FILE={settings.answerer_key_file}: one line with the key was expected"
+        raise SettingsError(message)
+    return key
 
 
 async def _store(settings: Settings, key: bytes, dice: Dice) -> SqlStore:

@@ -2,14 +2,17 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
-from bot.engine.effects import Turn
-from bot.engine.events import CodeChecked
+from bot.engine.effects import AskPhrasing, MakeReport, Turn
+from bot.engine.events import CodeChecked, Phrased, ReportMade
+from bot.engine.events import Event as Asked
 from bot.engine.known import Known, Needs
 from bot.engine.replies import Reply
 from bot.engine.session import Session
+from bot.engine.teaching.figures import Report
+from content.schema import Course
 from sandbox_runner.protocol import Capabilities, Event, Job, Result
 
 
@@ -62,6 +65,10 @@ class Chat(Protocol):
 
     async def show(self, chat: str, shown: Shown) -> None:
         """Show a reply, or put it in the place of the one with the same number. Must not raise."""
+        ...
+
+    async def forget(self, chat: str, farewell: Sequence[Shown]) -> None:
+        """Say the last words of a chat that is in the store no more, and let go of it. Must not raise."""
         ...
 
 
@@ -156,5 +163,83 @@ class Clock(Protocol):
         ...
 
 
-class Store(Turns, Chats, Runs, Checks, Protocol):
+class Reports(Protocol):
+    """What the teacher's report is made of."""
+
+    async def accounts(self, chat: str) -> tuple[str, ...]:
+        """Give the accounts (`platform:external`) of the learner whose chat this is."""
+        ...
+
+    async def report(self, course: Course, now: datetime) -> Report:
+        """Gather the report of everything that is kept; learners in it are hashes."""
+        ...
+
+
+class Errands(Protocol):
+    """What takes a while beside runs and checks, and always ends with its event."""
+
+    async def seen(self, known: Known, event: Asked, course: Course) -> Known:
+        """Add to what was loaded what only the shell can tell of an event."""
+        ...
+
+    async def run(self, chat: str, errand: MakeReport | AskPhrasing, course: Course) -> ReportMade | Phrased:
+        """Run one errand to its event; never raises for what it asks others."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """What must end when a learner is forgotten: their chats, and their runs that are not told yet."""
+
+    chats: tuple[str, ...]
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file that is kept for a chat."""
+
+    name: str
+    media: str
+    data: bytes
+
+
+class Owned(Protocol):
+    """What belongs to one learner."""
+
+    async def leaving(self, chat: str) -> Leaving:
+        """Say what must end when the learner of this chat is forgotten."""
+        ...
+
+    async def file(self, chat: str, file: str) -> StoredFile | None:
+        """Give a file of this very chat; None when it is gone or another's."""
+        ...
+
+    async def scrub(self) -> None:
+        """Have what was deleted overwritten, where the database leaves that to us."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DueDigest:
+    """A digest that fell due at `at` and is claimed; `silent` when nothing reaches the learner in any chat."""
+
+    chat: str
+    at: datetime
+    silent: bool = False
+
+
+class Reminding(Protocol):
+    """Digests that fell due."""
+
+    async def claim(self, now: datetime, holder: str, lease: timedelta, most: int) -> tuple[DueDigest, ...]:
+        """Take those that nobody is sending; who does not send them within the lease has lost them to others."""
+        ...
+
+
+class Store(Turns, Chats, Runs, Checks, Reports, Protocol):
     """All that the shell asks of a database."""
+
+    def owned(self) -> Owned:
+        """Give the part that knows what belongs to one learner."""
+        ...

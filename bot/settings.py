@@ -184,9 +184,11 @@ def _origins(environ: Mapping[str, str], faults: list[str]) -> tuple[str, ...]:
 
 def _admins(environ: Mapping[str, str], faults: list[str]) -> tuple[str, ...]:
     found = tuple(part.strip() for part in environ.get("TASREE_ADMINS", "").split(",") if part.strip())
-    for account in found:
-        if re.fullmatch(r"[a-z]{1,16}:\S{1,64}", account) is None:
-            faults.append(f"TASREE_ADMINS={account}: an account such as telegram:123456 was expected")
+    faults += [
+        f"TASREE_ADMINS={account}: an account such as telegram:123456 was expected"
+        for account in found
+        if re.fullmatch(r"[a-z]{1,16}:\S{1,64}", account) is None
+    ]
     return found
 
 

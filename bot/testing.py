@@ -14,11 +14,13 @@ from bot.engine.events import CodeChecked, Event, RunFinished, SyntaxTrouble
 from bot.engine.known import Known, KnownRun, Needs, needs
 from bot.engine.questions import ChooseOffered, KeepQuestion
 from bot.engine.remembering.rows import Complain, MoveCard, SetCap, SuspendCard, UndoReview, Visited
+from bot.engine.reminders.wishes import KeepWishes, Wishes
 from bot.engine.replies import Reply
 from bot.engine.session import Session, from_json, to_json
+from bot.engine.teaching.figures import Report
 from bot.engine.tries import CastVote, DropName, KeepAttempt, TakeName
 from bot.engine.turn import take_turn
-from bot.ports import ChatRow, Opened, Shown, UnfinishedCheck, UnfinishedRun
+from bot.ports import ChatRow, Leaving, Opened, Shown, StoredFile, UnfinishedCheck, UnfinishedRun
 from bot.stores.in_memory import Tries
 from bot.stores.remembered_in_memory import Memories
 from content.schema import Course
@@ -78,10 +80,16 @@ class RecordingChat:
 
     def __init__(self) -> None:
         self.shown: list[tuple[str, Shown]] = []
+        self.forgotten: list[str] = []
 
     async def show(self, chat: str, shown: Shown) -> None:
         """Keep it."""
         self.shown.append((chat, shown))
+
+    async def forget(self, chat: str, farewell: Sequence[Shown]) -> None:
+        """Keep the last words, and that they were the last."""
+        self.shown += [(chat, one) for one in farewell]
+        self.forgotten.append(chat)
 
 
 def printed(job: Job) -> Result:
@@ -167,6 +175,8 @@ class MemoryStore:
         self.memories = Memories()
         self.questions: dict[str, KeepQuestion] = {}
         self.chosen: dict[str, str] = {}
+        self.wishes: dict[str, Wishes] = {}
+        self.files: dict[str, tuple[str, KeepFile]] = {}
         self._chats: dict[str, _ChatState] = {}
         self._runs: dict[str, _RunState] = {}
 
@@ -178,12 +188,13 @@ class MemoryStore:
 
     async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
         """Give what was said or edited after `change`."""
-        return tuple(one for _, one in sorted(self._chats[chat].shown.items()) if one.change > change)
+        shown = self._chats[chat].shown if chat in self._chats else {}
+        return tuple(one for _, one in sorted(shown.items()) if one.change > change)
 
     async def open(self, chat: str, key: str) -> Opened | None:
-        """Give the session; None when the key was taken."""
-        state = self._chats[chat]
-        return None if key in state.keys else Opened(from_json(state.session), state.revision)
+        """Give the session; None when the key was taken, or the chat is gone."""
+        state = self._chats.get(chat)
+        return None if state is None or key in state.keys else Opened(from_json(state.session), state.revision)
 
     async def load(self, chat: str, needs: Needs) -> Known:
         """Load rows of this chat."""
@@ -198,19 +209,33 @@ class MemoryStore:
         learner = self._learner(chat)
         card = self.memories.of(learner).cards.get(ask.item) if ask and ask.kind == "card" else None
         kept = self.memories.load(learner) if needs.remembered else None
-        return Known(ask, run_alone, last=whole, tries=tried, card=card, remembered=kept)
+        wishes = self.wishes.get(learner)
+        if kept and wishes:
+            kept = replace(kept, zone=wishes.zone, off=frozenset(wishes.off))
+        own = {"learners": [{"id": learner}]} if needs.own else None
+        wished = wishes if needs.wishes else None
+        return Known(
+            ask, run_alone, last=whole, tries=tried, card=card, remembered=kept, wishes=wished, own=own
+        )
 
     async def commit(self, chat: str, key: str, revision: int, turn: Turn, now: datetime) -> tuple[Shown, ...] | None:
         """Write everything of a turn, or nothing."""
         state = self._chats[chat]
         if key in state.keys or state.revision != revision:
             return None
+        if any(isinstance(effect, Forget) for effect in turn.effects):
+            self._forget(chat)
+            said = [effect for effect in turn.effects if isinstance(effect, Say)]
+            last = len(state.shown)
+            return tuple(Shown(last + i, state.change + i, "", one.reply) for i, one in enumerate(said, start=1))
         state.keys |= {key} if key else set()
         state.revision += 1
         state.session = to_json(turn.session)
         for row in (row for effect in turn.effects if isinstance(effect, Record) for row in effect.rows):
             if isinstance(row, KeepAttempt | CastVote | TakeName | DropName):
                 self.tries.record(self._learner(chat), row, now)
+            if isinstance(row, KeepFile):
+                self.files[row.id] = (chat, row)
             self._remember(self._learner(chat), row)
         return tuple(shown for effect in turn.effects for shown in self._carry_out(chat, state, effect, now))
 
@@ -225,10 +250,36 @@ class MemoryStore:
             case UndoReview(_, ask):
                 self.memories.keep(learner, row)
                 self.asks[ask] = replace(self.asks[ask], answer="", closed=False)
+            case KeepWishes(wishes):
+                self.wishes[learner] = wishes
             case SuspendCard() | MoveCard() | SetCap() | Complain() | Visited():
                 self.memories.keep(learner, row)
             case _:
                 pass
+
+    def owned(self) -> "MemoryStore":
+        """Give the part that knows what belongs to one learner: itself."""
+        return self
+
+    async def leaving(self, chat: str) -> Leaving:
+        """Give this chat, and its runs that were not told."""
+        return Leaving((chat,), tuple(name for name, run in self._runs.items() if run.chat == chat and not run.told))
+
+    async def file(self, chat: str, file: str) -> StoredFile | None:
+        """Give a file of this chat."""
+        of, kept = self.files.get(file, ("", None))
+        return StoredFile(kept.name, kept.media, kept.data) if kept and of == chat else None
+
+    async def scrub(self) -> None:
+        """Nothing is on a disk."""
+
+    def _forget(self, chat: str) -> None:
+        learner = self._learner(chat)
+        self.wishes.pop(learner, None)
+        self.memories.forget(learner)
+        self.files = {name: pair for name, pair in self.files.items() if pair[0] != chat}
+        self._runs = {name: run for name, run in self._runs.items() if run.chat != chat}
+        del self._chats[chat]
 
     def _learner(self, chat: str) -> str:
         return from_json(self._chats[chat].session).learner
@@ -244,6 +295,14 @@ class MemoryStore:
     async def close_run(self, run: str) -> None:
         """Mark a run as told."""
         self._runs[run].told = True
+
+    async def accounts(self, chat: str) -> tuple[str, ...]:
+        """Give the account of a chat."""
+        return (chat.replace("-", ":", 1),)
+
+    async def report(self, course: Course, now: datetime) -> Report:  # noqa: ARG002 - the port's shape
+        """Give a report that knows how many learners there are, and nothing else."""
+        return Report(now, len(self._chats))
 
     async def unchecked(self) -> tuple[UnfinishedCheck, ...]:
         """Give the checks without an answer."""

@@ -36,6 +36,7 @@ class Command(StrEnum):
     RUN = "run"
     ATTEMPTS = "attempts"
     BOARD = "board"
+    TEACHER = "teacher"
     MACHINE = "machine"
     PRIVACY = "privacy"
     REMIND = "remind"
@@ -128,6 +129,7 @@ _WORDS: dict[Command, tuple[str, ...]] = {
         "الأفضل",
         "الترتيب",
     ),
+    Command.TEACHER: ("teacher", "report", "التقرير", "تقرير", "تقرير المعلم", "تقرير المشرف"),
     Command.MACHINE: ("machine", "device", "الجهاز", "جهاز", "الآلة", "مواصفات الجهاز", "على أي جهاز"),
     Command.PRIVACY: ("privacy", "الخصوصية", "خصوصية", "بياناتي"),
     Command.REMIND: (

@@ -9,7 +9,10 @@ from datetime import datetime
 from typing import Literal
 
 from bot.engine import questions, tries
+from bot.engine.owned.rows import KeepFile
+from bot.engine.phrasing import Passage
 from bot.engine.remembering import rows as remembering
+from bot.engine.reminders.wishes import KeepWishes
 from bot.engine.replies import Reply
 from bot.engine.session import Session
 from sandbox_runner.protocol import Job
@@ -109,10 +112,34 @@ class CountTry:
 class Record:
     """Rows to be written in the transaction that saves the session."""
 
-    rows: tuple[OpenAsk | CloseAsk | CountTry | remembering.Row | tries.Row | questions.Row, ...]
+    rows: tuple["Row", ...]
 
 
-Effect = Say | Edit | CheckCode | RunCode | CancelRun | Record
+Row = OpenAsk | CloseAsk | CountTry | remembering.Row | tries.Row | questions.Row | KeepWishes | KeepFile
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Delete everything of the learner, and stop their runs; what the turn says is shown and not stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class MakeReport:
+    """Gather the teacher's report, where the chat is an admin's; `ReportMade` with the same slot is the answer."""
+
+    slot: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskPhrasing:
+    """Ask a model for other words of admitted passages; `Phrased` with the same `ask` is the answer."""
+
+    ask: str
+    question: str
+    passages: tuple[Passage, ...]
+
+
+Effect = Say | Edit | CheckCode | RunCode | CancelRun | Record | Forget | MakeReport | AskPhrasing
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from bot.engine.phrasing import Sentence
+from bot.engine.teaching.figures import Report
 from sandbox_runner.protocol import Accepted, Progress, Result
 
 
@@ -94,6 +96,37 @@ class RunFinished:
     result: Result
 
 
+@dataclass(frozen=True, slots=True)
+class DigestFellDue:
+    """The hour came at which the learner wished to be reminded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatBlocked:
+    """The platform said that nothing reaches the learner in this chat until they return."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportMade:
+    """The teacher's report came; None where the chat is no admin's (`allowed`) or it failed.
+
+    `files` are a name, a media type and base64 data each.
+    """
+
+    slot: str
+    allowed: bool
+    report: Report | None = None
+    files: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Phrased:
+    """Other words of an answer came, each sentence checked; none where there are none to be said."""
+
+    ask: str
+    sentences: tuple[Sentence, ...] = ()
+
+
 Event = (
     ChatOpened
     | TextSent
@@ -104,4 +137,8 @@ Event = (
     | CodeChecked
     | RunProgressed
     | RunFinished
+    | DigestFellDue
+    | ChatBlocked
+    | ReportMade
+    | Phrased
 )

@@ -28,6 +28,7 @@ from bot.engine.purposes import Purpose, Why
 from bot.engine.remembering import obeying as remembering
 from bot.engine.replies import Choice, Paragraph
 from bot.engine.session import Place
+from bot.engine.teaching import telling
 from content.schema import Example, Lesson
 
 _LESSON_LINK, _SECTION_LINK, _ITEM_LINK = "lesson-", "section-", "item-"
@@ -57,6 +58,8 @@ def obeyed(moment: Moment, command: Said) -> Turn:
             return attempts.listed(moment) if command.command is Command.ATTEMPTS else boards.at_hand(moment)
         case Command.REVIEW | Command.PROGRESS | Command.PLACEMENT | Command.CAP:
             return remembering.obeyed(moment, command)
+        case Command.TEACHER:
+            return telling.asked(moment)
         case Command.MACHINE | Command.PRIVACY | Command.EXPORT | Command.DELETE | Command.REMIND:
             return owned.obeyed(moment, command)
         case _:

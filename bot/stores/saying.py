@@ -9,9 +9,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.engine import effects, replies, tries
 from bot.engine import questions as asked
+from bot.engine.owned.rows import KeepFile
 from bot.engine.remembering import rows
+from bot.engine.reminders.wishes import KeepWishes
 from bot.ports import Shown
-from bot.stores import attempting, questions, remembering, tables
+from bot.stores import attempting, owned, questions, remembering, reminding, tables
 from sandbox_runner import codec
 
 
@@ -44,9 +46,19 @@ async def carry_out(  # noqa: PLR0913 - the two counters are the chat's, read un
                 )
             case effects.CheckCode() | effects.CancelRun() | effects.MakeReport() | effects.AskPhrasing():
                 pass
+            case effects.Forget():
+                pass  # what it deletes is deleted whole, before anything of the turn would be written
             case _:
                 assert_never(effect)
     return tuple(shown)
+
+
+def farewell(last_number: int, last_change: int, turn: effects.Turn) -> tuple[Shown, ...]:
+    """Give what a turn says in a chat that it deletes: to be shown, and stored nowhere."""
+    said = [effect for effect in turn.effects if isinstance(effect, effects.Say)]
+    return tuple(
+        Shown(last_number + i, last_change + i, effect.slot, effect.reply) for i, effect in enumerate(said, start=1)
+    )
 
 
 async def _say(connection: AsyncConnection, chat: str, shown: Shown, now: datetime) -> None:
@@ -77,7 +89,7 @@ async def _edit(connection: AsyncConnection, chat: str, slot: str, reply: replie
 async def _record(
     connection: AsyncConnection,
     chat: str,
-    row: effects.OpenAsk | effects.CloseAsk | effects.CountTry | rows.Row | tries.Row | asked.Row,
+    row: effects.Row,
     now: datetime,
 ) -> None:
     table = tables.asks
@@ -121,6 +133,10 @@ async def _record(
             await remembering.keep(connection, chat, row, now)
         case tries.KeepAttempt() | tries.CastVote() | tries.TakeName() | tries.DropName():
             await attempting.record(connection, chat, row, now)
+        case KeepWishes():
+            await reminding.keep(connection, chat, row)
+        case KeepFile():
+            await owned.keep_file(connection, chat, row, now)
         case asked.KeepQuestion() | asked.ChooseOffered():
             await questions.keep(connection, chat, row, now)
         case _:

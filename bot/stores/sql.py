@@ -19,12 +19,14 @@ from bot.engine import effects, replies
 from bot.engine import session as sessions
 from bot.engine.known import Known, KnownRun, Needs
 from bot.engine.session import Session
+from bot.engine.teaching.figures import Report
 from bot.engine.tries import Found, Wanted
 from bot.errors import SessionError
 from bot.ports import ChatRow, Opened, Shown, UnfinishedCheck, UnfinishedRun
-from bot.stores import attempting, locks, remembering, saying, tables
+from bot.stores import attempting, locks, owned, remembering, reminding, reporting, saying, tables
 from bot.stores.doors import Door
 from bot.stores.outbox import SqlOutbox
+from content.schema import Course
 from sandbox_runner import codec
 from sandbox_runner.protocol import Job, Result
 
@@ -42,6 +44,14 @@ class SqlStore:
         self._writer = writer
         self._key = key
         self._identity = identity
+
+    def owned(self) -> owned.SqlOwned:
+        """Give the part that knows what belongs to one learner."""
+        return owned.SqlOwned(self._reader, self._writer)
+
+    def reminding(self) -> reminding.SqlReminding:
+        """Give the part that knows which digests fell due."""
+        return reminding.SqlReminding(self._reader, self._writer)
 
     def outbox(self) -> SqlOutbox:
         """Give the outbox and inbox over the same connections, for platforms that need them."""
@@ -133,9 +143,9 @@ class SqlStore:
 
     async def load(self, chat: str, needs: Needs) -> Known:
         """Load the rows named, of this chat only."""
-        asks_for_tries = needs.tries != Wanted()
-        if not needs.ask and not needs.run and not needs.last and not needs.remembered and not asks_for_tries:
+        if needs == Needs():
             return Known()
+        asks_for_tries = needs.tries != Wanted()
         async with self._reader.connect() as connection:
             ask = await _load_ask(connection, chat, needs.ask) if needs.ask else None
             run = await _load_run(connection, chat, needs.run) if needs.run else None
@@ -146,7 +156,11 @@ class SqlStore:
             if asks_for_tries:
                 voted_on = ask.item if ask and ask.kind == "myth" else ""
                 tried = await attempting.load(connection, chat, needs.tries, voted_on, run.slot if run else "")
-        return Known(ask=ask, run=run, last=last, card=card, remembered=kept, tries=tried)
+            wishes = await reminding.load(connection, chat) if needs.wishes else None
+            own = await owned.load(connection, chat) if needs.own else None
+        return Known(
+            ask=ask, run=run, last=last, card=card, remembered=kept, tries=tried, wishes=wishes, own=own
+        )
 
     async def commit(
         self, chat: str, key: str, revision: int, turn: effects.Turn, now: datetime
@@ -154,7 +168,7 @@ class SqlStore:
         """Save a turn whole; None, with nothing changed, when the key was taken or the chat changed meanwhile."""
         try:
             return await self._commit(chat, key, revision, turn, now)
-        except attempting.TakenMeanwhileError:
+        except (attempting.TakenMeanwhileError, reminding.StaleError):
             return None
 
     async def _commit(
@@ -165,6 +179,9 @@ class SqlStore:
             row = await _claim(connection, chat, key, revision)
             if row is None or row.taken:
                 return None
+            if any(isinstance(effect, effects.Forget) for effect in turn.effects):
+                await owned.forget(connection, chat)
+                return saying.farewell(row.last_number, row.last_change, turn)
             if key:
                 await connection.execute(insert(tables.events).values(chat=chat, key=key, taken_at=now))
             shown = await saying.carry_out(connection, chat, row.last_number, row.last_change, turn, now)
@@ -182,6 +199,18 @@ class SqlStore:
                 )
             )
             return shown
+
+    # --- the teacher's report -----------------------------------------------------------------------------------------
+
+    async def accounts(self, chat: str) -> tuple[str, ...]:
+        """Give the accounts of a chat's learner."""
+        async with self._reader.connect() as connection:
+            return await reporting.accounts(connection, chat)
+
+    async def report(self, course: Course, now: datetime) -> Report:
+        """Gather the report."""
+        async with self._reader.connect() as connection:
+            return await reporting.gathered(connection, self.hashed, course, now)
 
     # --- runs and checks ----------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ answer away is shown, and the check stays where it is.
 from collections.abc import Iterator
 
 from bot.engine import asks, presses, reading
-from bot.engine.answering import learning
+from bot.engine.answering import learning, rephrased
 from bot.engine.answering.answerer import Found, of
 from bot.engine.answering.bands import Band
 from bot.engine.answering.index import Hit
@@ -52,12 +52,14 @@ def answered(moment: Moment, text: str) -> Turn:
         return _unread(moment, "answer.orders")
     open_hits = tuple(hit for hit in found.hits if hit.score > 0 and not gives_away(moment, hit.section))
     long = (Paragraph(moment.words.say("answer.long", most=MOST)),) if len(text) > MOST else ()
-    moment, note = learning.kept(moment, text, found, open_hits, found.band.value)
-    match found.band:
+    band = Band.OFFER if moment.known.doubted and found.band is Band.ANSWER else found.band
+    moment, note = learning.kept(moment, text, found, open_hits, band.value)
+    match band:
         case Band.ANSWER if found.hits[:1] != open_hits[:1]:
             turn = withheld(moment)
         case Band.ANSWER:
             turn = passage(moment, open_hits[0], open_hits[1:], before=long)
+            turn = rephrased.asked(moment, text, open_hits[0].section, turn)
         case Band.OFFER if open_hits:
             turn = _offered(moment, open_hits, before=long)
         case _:
