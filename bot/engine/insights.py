@@ -82,12 +82,9 @@ def _why(moment: Moment, found: Insight) -> tuple[Block, ...]:
     if found.recompiles:
         blocks.append(Paragraph(words.say("inspect.recompiles", n=len(found.recompiles))))
         blocks.append(Bullets(tuple(_recompile(moment, one) for one in _once(found.recompiles))))
-    if found.graphs and found.nodes > len(found.kernels) > 0:
-        blocks.append(
-            Paragraph(
-                words.say("inspect.fused", nodes=Number(str(found.nodes)), kernels=Number(str(len(found.kernels))))
-            )
-        )
+    before, after = max(found.nodes, found.eager_kernels), len(found.kernels) + len(found.libraries)
+    if found.graphs and before > after > 0:
+        blocks.append(Paragraph(words.say("inspect.fused", before=Number(str(before)), after=Number(str(after)))))
     if found.graphs and not found.breaks and not found.recompiles:
         blocks.append(Paragraph(words.say("inspect.whole")))
     return tuple(blocks)
