@@ -197,7 +197,7 @@ class _Exercise:
         named = self.checking.named
         if (forgery := forged(rounds, named)) is not None:
             return replace(measured, ending=Ending.SUSPICIOUS_TIMING, flags=(*flags, forgery))
-        confirmed = rounds.outer.confirms() and not self.checking.free
+        confirmed = rounds.confirms() and not self.checking.free
         variants = rounds.variants(named, self.checking)
         times = {variant.name: variant.median_ns for variant in variants}
         share = times["reference"] / times["submission"] if {"reference", "submission"} <= set(times) else 0.0

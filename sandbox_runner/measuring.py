@@ -212,7 +212,7 @@ class _Timing:
         if (forgery := forged(rounds, self.named)) is not None or self.checking is None:
             flags = (*flags, forgery) if forgery else flags
             return Measured(Ending.SUSPICIOUS_TIMING, checked=self.checked, flags=flags, phases_ms=phases)
-        confirmed = rounds.outer.confirms() and not self.checking.free and not self.more_cores
+        confirmed = rounds.confirms() and not self.checking.free and not self.more_cores
         flags = (*flags, *remarks(rounds, self.named, self.checking, confirmed=confirmed))
         return Measured(
             ending,
@@ -243,15 +243,14 @@ class _Timing:
 
 def forged(rounds: Rounds, named: tuple[Named, ...]) -> Flag | None:
     """Name what makes every figure of a run unbelievable; None where nothing does."""
-    doubt = rounds.outer.doubt()
-    if doubt and doubt.settled:
+    if (doubt := rounds.outer.proven()) is not None:
         whose = named[doubt.variant]
         values: dict[str, str | int | float] = {"claimed_ns": doubt.claimed_ns, "wall_ns": doubt.wall_ns}
         return Flag("suspicious_timing", {"name": whose.name, **values}, whose.line)
-    if rounds.memoised:
-        variant, first, again = rounds.memoised
-        whose = named[variant]
-        return Flag("memoised", {"name": whose.name, "first_ns": first, "again_ns": again}, whose.line)
+    if (memory := rounds.hearing.memoised) is not None:
+        whose = named[memory.variant]
+        values = {"name": whose.name, "first_ns": memory.first_ns, "again_ns": memory.again_ns}
+        return Flag("memoised", values, whose.line)
     if impossible := rounds.impossible():
         variant, reached = impossible
         whose = named[variant]

@@ -15,7 +15,8 @@ from sandbox_runner.asking import Counted, Done, Harness, Held, Named, Seat, Sto
 from sandbox_runner.challenge import Challenges
 from sandbox_runner.channel import Tampered
 from sandbox_runner.checking import Checking
-from sandbox_runner.outerclock import LONG_BLOCKS, OuterClock
+from sandbox_runner.hearing import Hearing
+from sandbox_runner.outerclock import OuterClock, Waited
 from sandbox_runner.protocol import Budget, Claim, Flag, Phase, Progress, Ratio, Variant
 from sandbox_runner.reaching import Reach, reach
 
@@ -28,8 +29,6 @@ _EMPTY_AT_START, _TRIALS = 20, 6
 _MAKING_TIMES = 1.75
 _JITTER = 8
 _COUNTING_TIMES = 50
-_MEMORY_TRIES, _MEMORY_TIMES, _MEMORY_NS = 5, 5.0, 300_000
-_SETTLE_S = 3.0
 _GRAIN_NS = 3.0
 _TELL_EVERY_NS = 100_000_000
 _NS = 1_000_000_000
@@ -68,13 +67,16 @@ class Rounds:
     samples: dict[int, list[float]] = field(default_factory=dict)
     pairs: list[Pair] = field(default_factory=list)
     flags: list[Flag] = field(default_factory=list)
-    memoised: tuple[int, float, float] | None = None
+    hearing: Hearing = field(init=False)
     counted: dict[int, Counted] = field(default_factory=dict)
     ceilings: Mapping[str, float] = field(default_factory=dict)
     least_block_ns: int = LEAST_BLOCK_NS
     held: bool = False
     _told: int = 0
     _timed: int = 0
+
+    def __post_init__(self) -> None:
+        self.hearing = Hearing(self.outer, self._block, self._empty_block, self.clock, self.harness.left_s)
 
     @property
     def harness(self) -> Harness:
@@ -103,8 +105,9 @@ class Rounds:
             await self._few(begin)
         else:
             await self._many(begin, allowed)
-        await self._look_for_memory()
-        await self._settle_doubts()
+        if self.challenges is not None:
+            await self.hearing.look_for_memory(self.challenges, self.samples, range(len(self.per_call)))
+        await self.hearing.hear(self.sizes)
         await self._count()
 
     async def _count(self) -> None:
@@ -258,47 +261,6 @@ class Rounds:
                 pair.logs = [stats.log_ratio(a[i : i + 2], b[i : i + 2]) for i in turns]
                 pair.nulls = [math.log(each[i] / each[i + 1]) for i in turns for each in (a, b)]
 
-    async def _settle_doubts(self) -> None:
-        """Where the outer clock doubts a variant, watch more of its blocks: a waiting machine will show itself."""
-        begin = self.clock()
-        while (doubt := self.outer.doubt()) and not doubt.settled:
-            expected = self.sizes[doubt.variant] * self.per_call[doubt.variant] / _NS
-            if (self.clock() - begin) / _NS + expected > _SETTLE_S or self.harness.left_s() < 2 * expected:
-                return
-            await self._empty(doubt.variant)
-            self.outer.blocks[doubt.variant].append(await self._block(doubt.variant))
-        for variant, times in self.outer.wants_longer():
-            # A busy machine hides too much of short blocks: some long ones, which count for no ratio.
-            for _ in range(LONG_BLOCKS):
-                if (self.clock() - begin) / _NS > _SETTLE_S or self.harness.left_s() < _SETTLE_S:
-                    return
-                block = await self._block(variant, math.ceil(self.sizes[variant] * times))
-                self.outer.longer.setdefault(variant, []).append(block)
-
-    async def _look_for_memory(self) -> None:
-        """Hold the first call on new values against the others: what remembers its answers is slow once only.
-
-        Of some tries the fastest counts, by the parent's clock, so that neither a busy machine nor cold caches accuse.
-        """
-        if self.challenges is None:
-            return
-        usual = self.outer.usual_ns()
-        for variant, means in self.samples.items():
-            if not means:
-                continue
-            bound = _MEMORY_TIMES * max(means) + _MEMORY_NS + 2 * usual
-            least = math.inf
-            for _ in range(_MEMORY_TRIES):
-                await self.challenges.prepare(variant, self.challenges.seed())
-                await self._empty(variant)
-                _, wall = await self._block(variant, 1)
-                least = min(least, wall - usual)
-                if least <= bound:
-                    break
-            else:
-                self.memoised = variant, least, min(means)
-                return
-
     async def _sample(self, variant: int, seed: int) -> tuple[float, int]:
         size = self.sizes[variant]
         if self.challenges:
@@ -316,7 +278,7 @@ class Rounds:
         self.outer.blocks.setdefault(variant, []).append((took, wall))
         return each, wall
 
-    async def _block(self, variant: int, size: int | None = None) -> tuple[int, int]:
+    async def _block(self, variant: int, size: int | None = None) -> Waited:
         size = self.sizes[variant] if size is None else size
         seat = self.seats[variant]
         try:
@@ -337,9 +299,12 @@ class Rounds:
             await harness.ask(Held, "hold", still=False)
 
     async def _empty(self, variant: int) -> None:
+        self.outer.empty.append(await self._empty_block(variant))
+
+    async def _empty_block(self, variant: int) -> Waited:
         seat = self.seats[variant]
         went, _, wall = await seat.harness.ask(Went, "go", variant=seat.number, calls=0)
-        self.outer.empty.append((_one(went), wall))
+        return _one(went), wall
 
     def _tell(self, done: int, elapsed: float) -> None:
         now = self.clock()
@@ -383,6 +348,10 @@ class Rounds:
         """Hold a time against what this machine can do."""
         counted = self.counted.get(variant, Counted())
         return reach(median_ns, max(counted.flops, 0), max(counted.bytes, 0), counted.dtype, self.ceilings)
+
+    def confirms(self) -> bool:
+        """Tell whether the parent's clock confirms every figure."""
+        return self.outer.confirms() and not self.hearing.unsettled
 
     def impossible(self) -> tuple[int, Reach] | None:
         """Name a variant that is faster than the machine."""

@@ -1,0 +1,148 @@
+"""Hears again what was doubted: fresh blocks of a variant whose claims can hardly be, first calls on fresh values.
+
+Law: nobody is accused by what was measured once. A doubt that does not repeat is dropped, one that a busy machine lets
+nobody settle stays a doubt: then the figures are not confirmed. What is asked here counts for no ratio.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+
+from sandbox_runner.challenge import Challenges
+from sandbox_runner.outerclock import FEW_BLOCKS, LONG_BLOCKS, MANY_BLOCKS, Heard, OuterClock, Waited
+
+HEAR_NS, STRETCH_NS = 5_000_000_000, 10_000_000_000
+"""How long all hearing may take, and how long where single blocks are longer than that."""
+_CLEARED = MANY_BLOCKS // 4
+_MOST_GROWTH, _MOST_STEPS = 16.0, 12
+_MEMORY_TRIES, _MANY_TRIES, _MOST_TRIES, _QUICK_SHARE = 5, 8, 16, 0.75
+_MEMORY_TIMES, _MEMORY_NS, _FLAGRANT_TIMES = 5.0, 300_000, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A variant whose first call on new values is always slow: the fastest such call and its usual one, in ns."""
+
+    variant: int
+    first_ns: float
+    again_ns: float
+
+
+@dataclass(slots=True)
+class Hearing:
+    """One hearing; `block` asks for calls of a variant, `empty` for none, `left_s` are the phase's seconds left.
+
+    `unsettled`: whether answers are remembered could not be told.
+    """
+
+    outer: OuterClock
+    block: Callable[[int, int], Awaitable[Waited]]
+    empty: Callable[[int], Awaitable[Waited]]
+    clock: Callable[[], int]
+    left_s: Callable[[], float]
+    unsettled: bool = False
+    memoised: Memory | None = None
+    _begin: int = field(default=0)
+
+    async def hear(self, sizes: list[int]) -> None:
+        """Hear every variant that is doubted, or whose lie would not have been seen; `sizes` are calls a block.
+
+        Raises:
+            Stopped, Tampered, HungUp: as `Harness.ask`.
+        """
+        self._begin = self.clock()
+        if self.outer.proven() is not None:
+            return
+        doubted = [doubt.variant for doubt in self.outer.doubts()]
+        for variant in doubted:
+            await self._again(variant, sizes[variant])
+            if self.outer.proven() is not None:
+                return
+        for variant in dict.fromkeys((*doubted, *self.outer.cannot_tell())):
+            if not self._is_cleared(self.outer.heard.setdefault(variant, Heard())):
+                await self._longer(variant, sizes[variant])
+            if self.outer.proven() is not None:
+                return
+
+    async def _again(self, variant: int, size: int) -> None:
+        """Ask for blocks as they were measured, which nobody inside can tell from those."""
+        heard = self.outer.heard.setdefault(variant, Heard())
+        expected = max(wall for _, wall in self.outer.blocks[variant])
+        for _ in range(MANY_BLOCKS):
+            if self._is_over(expected, few=len(heard.again) < FEW_BLOCKS) or self._is_cleared(heard):
+                return
+            heard.empty.append(await self.empty(variant))
+            heard.again.append(await self.block(variant, size))
+
+    def _is_cleared(self, heard: Heard) -> bool:
+        return sum(self.outer.clears(pair) for pair in heard.again) >= _CLEARED
+
+    async def _longer(self, variant: int, size: int) -> None:
+        """Ask for blocks long beside every wait of this run, until one acquits, or there are enough."""
+        heard = self.outer.heard[variant]
+        wall, growth = min(wall for _, wall in self.outer.blocks[variant]), 1.0
+        for _ in range(_MOST_STEPS + LONG_BLOCKS):
+            wanted = self.outer.long_ns()
+            if wanted is None:
+                return
+            # Sized by what the parent waited: a clock inside that stands still must not ask for calls without end.
+            growth *= min(max(wanted * 1.2 / wall, 1.0), _MOST_GROWTH) if wall < wanted else 1.0
+            if self._is_over(max(wanted, wall), few=False):
+                return
+            heard.empty.append(await self.empty(variant))
+            pair = await self.block(variant, max(1, round(size * growth)))
+            wall = max(pair[1], 1)
+            if self.outer.acquits(pair):
+                return
+            if wall >= wanted:
+                heard.longer.append(pair)
+            if self.outer.proven() is not None:
+                return
+
+    async def look_for_memory(
+        self, challenges: Challenges, samples: dict[int, list[float]], variants: Iterable[int]
+    ) -> None:
+        """Hold the first call on new values against the others: what remembers its answers is slow once only.
+
+        By the parent's clock. One first call that is quick drops the doubt; it is proven by some that were each slower
+        than anything this machine ever kept waiting, or by many, between second calls that were quick.
+        """
+        for variant in variants:
+            means = samples.get(variant)
+            if not means:
+                continue
+            tried = await self._tried(challenges, variant, max(means))
+            if tried is None:
+                continue
+            if tried > 0:
+                self.memoised = Memory(variant, tried, min(means))
+                return
+            self.unsettled = True
+
+    async def _tried(self, challenges: Challenges, variant: int, slowest: float) -> float | None:
+        """Give the ns of the fastest first call where that is proven to be slow, 0 where it cannot be told, or None."""
+        begin, quick = self.clock(), 0
+        firsts: list[float] = []
+        bound = _MEMORY_TIMES * slowest + _MEMORY_NS + 2 * self.outer.usual_ns()
+        while len(firsts) < _MOST_TRIES:
+            spent = self.clock() - begin
+            if firsts and spent / len(firsts) * (len(firsts) + 1) > min(STRETCH_NS, self.left_s() * 1e9 / 2):
+                return 0.0
+            await challenges.prepare(variant, challenges.seed())
+            self.outer.empty.append(await self.empty(variant))
+            _, wall = await self.block(variant, 1)
+            if wall - self.outer.usual_ns() <= bound:
+                return None
+            firsts.append(wall - self.outer.usual_ns())
+            self.outer.empty.append(await self.empty(variant))  # who has just worked waits for its turn: here it may
+            _, wall = await self.block(variant, 1)
+            quick += wall - self.outer.usual_ns() <= bound
+            flagrant = min(firsts) > _FLAGRANT_TIMES * self.outer.worst_ns()
+            enough = len(firsts) >= (_MEMORY_TRIES if flagrant else _MANY_TRIES)
+            if enough and quick >= _QUICK_SHARE * len(firsts):
+                return min(firsts)
+        return 0.0
+
+    def _is_over(self, expected: float, *, few: bool) -> bool:
+        """Tell whether a block of `expected` ns is more than there is time for; some few may take longer."""
+        most = STRETCH_NS if few else HEAR_NS
+        return self.clock() - self._begin + expected > most or self.left_s() * 1e9 < 2 * expected
