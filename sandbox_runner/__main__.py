@@ -21,7 +21,7 @@ from sandbox_runner.errors import RunnerError
 from sandbox_runner.hostlock import HostLock
 from sandbox_runner.printing import show_gauge, show_result, show_walls
 from sandbox_runner.protocol import Budget, Device, Ending, Job, JobKind, Progress, Result, limits_for
-from sandbox_runner.serving import Assemble, proven, serve, stderr_journal
+from sandbox_runner.serving import Assemble, proven, serve, stderr_journal, with_wall
 from sandbox_runner.settings import Settings, host_and_port, read_settings
 
 NO_RESULT = 3
@@ -131,7 +131,11 @@ def _settings(call: argparse.Namespace) -> Settings:
 async def _probe(settings: Settings, assemble: Assemble, *, as_json: bool) -> int:
     assembled = await assemble(settings, 1)
     try:
-        found = proven(assembled.capabilities, await assembled.probe())
+        walls = await assembled.probe()
+        if assembled.nursery is not None:
+            await assembled.nursery.renew()
+            walls = with_wall(walls, assembled.nursery.wall())
+        found = proven(assembled.capabilities, walls)
         if assembled.gauging is not None:
             async with HostLock(settings.lock).held(alone=True):
                 gauge = await assembled.gauging()

@@ -4,6 +4,8 @@ Law: nothing here decides what is good enough; what stands is what the probe fou
 """
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from sandbox_runner.dispatch import Worker
@@ -11,6 +13,7 @@ from sandbox_runner.errors import SetupError
 from sandbox_runner.gauging import Gauge, default_path, gauge, read_ceilings
 from sandbox_runner.gpus import find_gpus, open_watch
 from sandbox_runner.gpuwork import GpuWorker
+from sandbox_runner.hostlock import HostLock
 from sandbox_runner.lending import Lender
 from sandbox_runner.machine import read_machine
 from sandbox_runner.protocol import Capabilities, Device, Job, JobKind, Progress, Result, Wall
@@ -20,7 +23,14 @@ from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.sandbox.probing import Setting, probe
 from sandbox_runner.serving import Assembled, stderr_journal
 from sandbox_runner.settings import Settings
+from sandbox_runner.warm.nursery import Nursery, Rules
+from sandbox_runner.warm.parent import Nest, Parent
+from sandbox_runner.warm.proving import OnlyWarm, prove_parent, prove_walls
+from sandbox_runner.warm.starting import WarmStart
 from sandbox_runner.worker import SandboxWorker
+
+_SLOTS_BESIDE = 3
+"""Above the slots of jobs: those of an exercise's companions, then the warm parent's own."""
 
 
 async def assemble(settings: Settings, slots: int) -> Assembled:
@@ -36,19 +46,23 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
     sandbox = await (open_gvisor(ask) if settings.sandbox == "runsc" else open_bubblewrap(ask))
     found = sandbox.host.interpreter
     machine = read_machine(python=found.python, numpy=found.numpy, torch=found.torch)
-    inner = SandboxWorker(sandbox, machine, walls=sandbox.walls)
+    cold = SandboxWorker(sandbox, machine, walls=sandbox.walls)
+    nursery = _nursery(settings, slots, sandbox, cold)
+    outer = sandbox if nursery is None or not isinstance(sandbox, Bubblewrap) else WarmStart(sandbox, nursery, _note())
+    inner = SandboxWorker(outer, machine, walls=sandbox.walls)
     worker, setting = await _with_gpu(inner, sandbox)
 
     async def attempt(job: Job, slot: int) -> Result:
-        return await worker.run_job(job, slot, _silent)
+        chosen = cold if job.device is Device.CPU else worker
+        return await chosen.run_job(job, slot, _silent)
 
     async def prove() -> tuple[Wall, ...]:
         walls = await probe(attempt, setting)
-        inner.walls = tuple(wall.name for wall in walls if wall.stands)
-        return walls
+        inner.walls = cold.walls = tuple(wall.name for wall in walls if wall.stands)
+        return walls if nursery is None else (*walls, nursery.wall())
 
     async def gauged() -> Gauge:
-        found = await gauge(lambda job: attempt(job, 0), machine, default_path())
+        found = await gauge(lambda job: worker.run_job(job, 0, _silent), machine, default_path())
         inner.ceilings = found.ceilings
         return found
 
@@ -58,7 +72,41 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
     capabilities = Capabilities(
         kinds=kinds, devices=devices, device_count=len(devices) - 1, slots=slots, machine=machine
     )
-    return Assembled(worker, capabilities, prove, sandbox.close, gauged)
+    return Assembled(worker, capabilities, prove, outer.close, gauged, nursery)
+
+
+def _nursery(settings: Settings, slots: int, sandbox: Bubblewrap | Gvisor, cold: SandboxWorker) -> Nursery | None:
+    """Make what keeps a warm parent, where it is wanted and there is something to load; it starts none by itself."""
+    if not (settings.warm and isinstance(sandbox, Bubblewrap) and sandbox.host.interpreter.torch):
+        return None
+    proven_once: list[tuple[str, ...]] = []
+
+    async def make() -> Nest:
+        return Nest(slots + _SLOTS_BESIDE)
+
+    async def prove(parent: Parent) -> str:
+        """Try all walls once, and what only a warm child could reach for at every parent."""
+        warm = SandboxWorker(OnlyWarm(parent), cold.machine, walls=cold.walls)
+
+        async def attempt(job: Job, slot: int) -> Result:
+            return await warm.run_job(job, slot, _silent)
+
+        wrong = await prove_parent(attempt, parent.pid)
+        if not wrong and cold.walls not in proven_once:
+            wrong = await prove_walls(attempt, sandbox.setting, cold.walls)
+            proven_once.extend([] if wrong else [cold.walls])
+        return wrong
+
+    @asynccontextmanager
+    async def quiet() -> AsyncIterator[None]:
+        async with HostLock(settings.lock).held(alone=False):
+            yield
+
+    return Nursery(sandbox, make, prove, _note(), Rules(), quiet=quiet)
+
+
+def _note() -> Callable[..., None]:
+    return stderr_journal().note
 
 
 async def _with_gpu(inner: SandboxWorker, sandbox: Bubblewrap | Gvisor) -> tuple[Worker, Setting]:

@@ -177,6 +177,8 @@ def _around(result: Result) -> list[str]:
         lines.append(f"  checked: {result.checked}; confirmed by the outer clock: {confirmed}")
     if result.phases_ms:
         lines.append("  phases: " + ", ".join(f"{name} {ms:.0f} ms" for name, ms in result.phases_ms.items()))
+    if result.start:
+        lines.append(f"  start: {plain(result.start)}")
     if machine.cpu or machine.device:
         versions = (("Python", machine.python), ("numpy", machine.numpy), ("torch", machine.torch))
         what = [machine.device, machine.cpu, f"{machine.cores} cores"]

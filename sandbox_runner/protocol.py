@@ -365,7 +365,9 @@ class Result:
     """What came of a job. Every figure in it was bounded by clocks outside the sandbox.
 
     Of an exercise, `checks` are its checks in order, the ratios are those of `submission` and `reference` against
-    `starter`, and `share` is the reference's time divided by the submission's (0: not measured).
+    `starter`, and `share` is the reference's time divided by the submission's (0: not measured). `start` is `warm`,
+    or `cold:` and why as a code (`gpu`, `no_parent`, `parent_died`, `wall_refused`, `wall_missing`,
+    `environment_changed`, `parent_failed`); it is empty where runs only start cold.
     """
 
     job_id: str
@@ -392,6 +394,7 @@ class Result:
     checks: tuple[Checked, ...] = ()
     share: float = 0.0
     insights: tuple[Insight, ...] = ()
+    start: str = ""
 
 
 @dataclass(frozen=True, slots=True)

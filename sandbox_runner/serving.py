@@ -27,6 +27,7 @@ from sandbox_runner.journal import Journal
 from sandbox_runner.listening import BACKLOG, server_tls, unix_socket
 from sandbox_runner.protocol import Capabilities, Device, Wall
 from sandbox_runner.settings import Settings, host_and_port, read_secret
+from sandbox_runner.warm.nursery import Nursery
 
 LIFELINE_S = 8.0
 """When the process that started us is gone, so long is given to clearing away before the kernel ends us."""
@@ -44,6 +45,8 @@ class Assembled:
     close: Callable[[], Awaitable[None]]
     gauging: Gauging | None = None
     """Measures what the instrument is worth here, some seconds of jobs; the measuring lock must be held."""
+    nursery: Nursery | None = None
+    """Keeps a warm parent, once told to."""
 
 
 Assemble = Callable[[Settings, int], Awaitable[Assembled]]
@@ -107,7 +110,8 @@ async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeli
             clock=loop.time,
             journal=journal,
         )
-        async with _gauged(assembled.gauging, settings, dispatcher, journal):
+        gauging = _gauged(assembled.gauging, settings, dispatcher, journal)
+        async with gauging, _warmed(assembled.nursery, dispatcher):
             await _listen(settings, dispatcher, Daemon(dispatcher, secret, journal), stopper, journal)
     finally:
         await assembled.close()
@@ -139,6 +143,28 @@ async def _gauged(
         if keeping is not None:
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _warmed(nursery: Nursery | None, dispatcher: Dispatcher) -> AsyncIterator[None]:
+    """While it lasts, a warm parent is kept, and what there is to say of it is told to whoever connects."""
+
+    def tell(wall: Wall) -> None:
+        walls = with_wall(dispatcher.capabilities.walls, wall)
+        dispatcher.capabilities = replace(dispatcher.capabilities, walls=walls)
+
+    keeping = None if nursery is None else asyncio.create_task(nursery.keep(tell))
+    try:
+        yield
+    finally:
+        if keeping is not None:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+
+
+def with_wall(walls: tuple[Wall, ...], wall: Wall) -> tuple[Wall, ...]:
+    """Give the walls with what is now known of this one."""
+    return (*(one for one in walls if one.name != wall.name), wall)
 
 
 async def _listen(

@@ -47,7 +47,9 @@ class Settings:
     lock: Path = Path()
     sandbox: str = "bubblewrap"
     base_uid: int = 64_100
-    """Slot 0's uid where root starts the runner; each further slot has the next one."""
+    """Slot 0's uid where root starts the runner; each further slot has the next one, the warm parent one above."""
+    warm: bool = True
+    """Whether jobs are started from a warm parent where one can be had. A runner of one job starts none."""
 
     def __repr__(self) -> str:
         """Show the settings without the secret."""
@@ -119,10 +121,15 @@ def _secret(text: str) -> str:
     return text
 
 
+def _switch(text: str) -> bool:
+    return _one_of("on", "off")(text) == "on"
+
+
 VARIABLES: tuple[Variable, ...] = (
     Variable("TASREE_SANDBOX_PYTHON", "python", lambda text: str(_path(text))),
     Variable("TASREE_SANDBOX_KIND", "sandbox", _one_of("bubblewrap", "runsc")),
     Variable("TASREE_RUNNER_BASE_UID", "base_uid", _whole(1_000, 4_000_000_000)),
+    Variable("TASREE_RUNNER_WARM", "warm", _switch),
     Variable("TASREE_RUNNER_SOCKET", "socket", _path),
     Variable("TASREE_RUNNER_LISTEN", "listen", _listen),
     Variable("TASREE_RUNNER_TLS_CERT", "tls_cert", _path),

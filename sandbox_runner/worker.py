@@ -46,6 +46,8 @@ _COMPILER_GAP_S = 10.0
 _TIMEOUTS = {Ending.TIMEOUT_RUN, Ending.TIMEOUT_COMPILE, Ending.TIMEOUT_WALL}
 _SAFE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}\.py")
 
+WARM = "warm"
+
 Emit = Callable[[Progress], None]
 
 
@@ -84,12 +86,19 @@ class SandboxWorker:
         staged = Staged(job.id, code, filename, job.limits, slot, job.device, gpus)
         emit(Progress(Phase.START))
         try:
-            async with companions(self._sandbox, job, staged) as beside:
-                return await self._run_beside(job, staged, emit, blank, beside)
+            result = await self._run_staged(job, staged, emit, blank)
+            if result.ending is Ending.INFRA_ERROR and result.start == WARM:
+                again = replace(staged, cold="parent_died")  # or whatever it was: once more, from nothing
+                result = await self._run_staged(job, again, emit, blank)
+            return result  # noqa: TRY300 - read as one with what is above
         except (SetupError, TimeoutError, HungUp, Tampered) as fault:
             return replace(blank, notes=(Note("setup", {"detail": str(fault)[:500]}),))
         except asyncio.CancelledError:
             return replace(blank, ending=Ending.CANCELLED)
+
+    async def _run_staged(self, job: Job, staged: Staged, emit: Emit, blank: Result) -> Result:
+        async with companions(self._sandbox, job, staged) as beside:
+            return await self._run_beside(job, staged, emit, blank, beside)
 
     async def _run_beside(
         self, job: Job, staged: Staged, emit: Emit, blank: Result, beside: tuple[Channel, ...]
@@ -105,7 +114,7 @@ class SandboxWorker:
         except asyncio.CancelledError:
             run.stop(Cause.CANCELLED)
         ended = await run.finish()
-        return run.result(blank, ended)
+        return run.result(replace(blank, start=run.confined.began), ended)
 
 
 @dataclass(slots=True)

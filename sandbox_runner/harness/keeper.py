@@ -18,6 +18,10 @@ import struct
 import sys
 import time
 
+TYPE_CHECKING = False  # `typing` would cost each start
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _CHANNEL = 3
 _ABOVE_FIXED = 16
@@ -27,9 +31,13 @@ _LENGTHS = struct.Struct(">II")
 
 
 class Keeper:
-    """One job's init. `settings` is what bubblewrap was told: descriptors, the learner's argv, caps of collecting."""
+    """One job's init. `settings` is what bubblewrap was told: descriptors, the learner's argv, caps of collecting.
 
-    def __init__(self, settings: dict) -> None:  # type: ignore[type-arg]
+    A warm start gives `begin`: what the learner's process does in the place of that argv, and never returns from.
+    """
+
+    def __init__(self, settings: dict, begin: "Callable[[int], None] | None" = None) -> None:  # type: ignore[type-arg]
+        self._begin = begin
         self._report = _line(settings["report"])
         self._channel = _channel(_line(settings["channel"]))
         self._argv = settings["argv"]
@@ -96,6 +104,8 @@ class Keeper:
             return
         with _no_return():
             self._become_the_learner()
+            if self._begin is not None:
+                self._begin(self._channel)
             with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
                 score.write("1000")
             os.set_inheritable(self._channel, True)  # noqa: FBT003 - the library's own shape

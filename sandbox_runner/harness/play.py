@@ -10,16 +10,25 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """Every library that computes gets as many threads as a measured job has; `policy.json` names these too."""
 
 
 def main() -> None:
-    """Answer the first question, `start`, then serve as its `kind` says: `run` or `time`."""
-    path, descriptor = sys.argv[1], int(sys.argv[2])
+    """Play as the command line says."""
+    play(sys.argv[1], int(sys.argv[2]), None)
+
+
+def play(path: str, descriptor: int, awake: Callable[[int], None] | None) -> None:
+    """Answer the first question, `start`, then serve as its `kind` says: `run` or `time`.
+
+    A warm start, whose libraries were loaded before the number of threads was known, gives `awake` to tell them.
+    """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    sys.path.insert(0, folder)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
     wire = importlib.import_module("tasree_harness.wire")
     line = wire.Line(descriptor)
     asked = line.receive()
@@ -37,6 +46,8 @@ def main() -> None:
             stream.reconfigure(encoding="utf-8", errors=errors, line_buffering=True)
     for name in THREADS:
         os.environ[name] = str(int(asked.get("threads", 1)))
+    if awake is not None:
+        awake(int(asked.get("threads", 1)))
     sys.argv = [path]
     with open(path, "rb") as file:
         content = file.read()

@@ -5,7 +5,10 @@ inside); started by anyone else, user namespaces serve and one uid serves all sl
 module.
 """
 
+import base64
+import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +21,8 @@ from sandbox_runner.sandbox.probing import PROVEN_INSIDE, PROVEN_OUTSIDE, Settin
 from sandbox_runner.sandbox.seccomp import compile_filter
 
 _SECCOMP = 6
+_PARENTS = ("CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_CHOWN", "CAP_SETPCAP")
+_PARENTS_AS_ROOT = ("CAP_SETUID", "CAP_SETGID")
 
 
 class Bubblewrap:
@@ -65,6 +70,45 @@ class Bubblewrap:
         """Remove what is kept on the host."""
         await self.host.close()
 
+    def order_parent(self, job: Staged, command: list[str], binds: dict[str, str]) -> dict[str, object]:
+        """Give the order for a warm parent: the walls of a job, in which its children may put up walls of their own.
+
+        Its capabilities count in a user namespace without privileges outside. Started by root, that has the uids of
+        every slot below the job's own, as they are outside. `binds` are host folders to folders inside, read-only.
+        The filter is not loaded: each child loads it, and the parent runs nothing of a learner's.
+        """
+        host = self.host
+        capabilities = _PARENTS + (_PARENTS_AS_ROOT if host.root else ())
+        identity = (
+            []
+            if host.root
+            else ["--unshare-user", "--uid", str(host.shown_uid(job)), "--gid", str(host.shown_uid(job))]
+        )
+        identity += ["--cap-drop", "ALL", *(word for name in capabilities for word in ("--cap-add", name))]
+        shown = [word for here, path in binds.items() for word in ("--ro-bind", here, path)]
+        walls = self._walls_argv(job.device, filtered=False)
+        argv = ["bwrap", *identity, *walls, *self._tree_argv(job, host.mountpoint(job), shown), *command]
+        order = host.order(job, None) | {"rlimits": {"CORE": 0}, "argv": argv}
+        if host.root:
+            first, own = host.owner(replace(job, slot=0)), host.owner(job)
+            order["range"] = f"0 {own} 1\n{first} {first} {own - first}\n"
+        return order
+
+    def order_child(self, job: Staged) -> dict[str, object]:
+        """Give what a warm child is told before it sees the code."""
+        host, uid = self.host, self.host.shown_uid(job)
+        return {
+            "uid": uid,
+            "own_user": not host.root,
+            "disk_bytes": job.limits.disk_bytes,
+            "inodes": job.limits.inodes,
+            "filename": job.filename,
+            "etc": {name: text.format(uid=uid, gid=uid) for name, text in host.policy.etc.items()},
+            "rlimits": host.rlimits(job),
+            "filter": base64.b64encode(self._filter).decode("ascii"),
+            "keeper": json.loads(host.keeper(job, CHANNEL, REPORT)[-1]),
+        }
+
     def _argv(self, job: Staged) -> list[str]:
         host = self.host
         command = host.keeper(job, CHANNEL, REPORT)
@@ -78,10 +122,10 @@ class Bubblewrap:
         tree = self._tree_argv(job, host.mountpoint(job))
         return ["bwrap", *identity, *self._walls_argv(job.device), *tree, *command]
 
-    def _walls_argv(self, device: Device) -> list[str]:
+    def _walls_argv(self, device: Device, *, filtered: bool = True) -> list[str]:
         argv = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
         argv += ["--hostname", "sandbox", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"]
-        argv += ["--seccomp", str(_SECCOMP), "--info-fd", str(INFO)]
+        argv += [*(["--seccomp", str(_SECCOMP)] if filtered else []), "--info-fd", str(INFO)]
         environment = dict(self.host.policy.environment)
         if device is not Device.CPU:
             environment |= self.host.policy.environment_cuda
@@ -89,7 +133,7 @@ class Bubblewrap:
             argv += ["--setenv", name, value]
         return argv
 
-    def _tree_argv(self, job: Staged, mountpoint: Path) -> list[str]:
+    def _tree_argv(self, job: Staged, mountpoint: Path, shown: Sequence[str] = ()) -> list[str]:
         """The file tree inside: read-only but for /box, /tmp and /dev/shm, which share one capped tmpfs."""
         policy = self.host.policy
         argv: list[str] = []
@@ -115,7 +159,7 @@ class Bubblewrap:
             argv += ["--bind", f"{mountpoint}/{name}", path]
         harness = str(self.host.folder / "harness")
         argv += ["--ro-bind", f"{mountpoint}/code", "/code", "--ro-bind", harness, "/harness"]
-        return [*argv, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/box"]
+        return [*argv, *shown, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/box"]
 
 
 async def open_bubblewrap(settings: SandboxSettings) -> Bubblewrap:

@@ -59,8 +59,8 @@ class Host:
         self._settings = settings
         self._fonts = fonts
         self._count = 0
-        self._reaper = Reaper()
-        self._reaper.adopt()
+        self.reaper = Reaper()
+        self.reaper.adopt()
         self.no_cgroup = "" if settings.cgroups else "switched off by the settings"
         self.cgroups: Cgroups | None = None
         if settings.cgroups:
@@ -162,8 +162,19 @@ class Host:
         Raises:
             SetupError: the launcher does not start.
         """
+        process = await self.spawn(lines, group)
+        jailed = Jailed(process, lines, group, job, self.reaper)
+        await jailed.begin(json.dumps(order).encode("ascii"))
+        return jailed
+
+    async def spawn(self, lines: Lines, group: Group | None) -> asyncio.subprocess.Process:
+        """Start `launch.py`, which waits for its order on stdin; what was handed on is closed here.
+
+        Raises:
+            SetupError: it does not start.
+        """
         try:
-            process = await asyncio.create_subprocess_exec(
+            return await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", str(_LAUNCH),
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
                 pass_fds=tuple(lines.inner.values()), env={"PATH": PROGRAMS_PATH}, cwd="/",
@@ -178,13 +189,10 @@ class Host:
             raise
         finally:
             lines.close_inner()
-        jailed = Jailed(process, lines, group, job, self._reaper)
-        await jailed.begin(json.dumps(order).encode("ascii"))
-        return jailed
 
     async def close(self) -> None:
         """Remove the folder that is kept on the host."""
-        self._reaper.reap()
+        self.reaper.reap()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from sandbox_runner.errors import SetupError
 from sandbox_runner.sandbox.cgroup import Group
-from sandbox_runner.sandbox.lines import Lines
+from sandbox_runner.sandbox.lines import Lines, Started
 from sandbox_runner.sandbox.port import Ended, Staged
 from sandbox_runner.sandbox.reaping import Reaper
 from sandbox_runner.sandbox.report import Report, read_report
@@ -36,9 +36,8 @@ class _Ears:
 class Jailed:
     """A job behind walls, from its launcher's start until nothing of it is left."""
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, lines: Lines, group: Group | None, job: Staged, reaper: Reaper
-    ) -> None:
+    def __init__(self, process: Started, lines: Lines, group: Group | None, job: Staged, reaper: Reaper) -> None:
+        self.began = ""
         self._process = process
         self._lines = lines
         self._group = group

@@ -18,6 +18,32 @@ JOIN_S = 10.0
 _INFO_BYTES = 4096
 
 
+class Started(Protocol):
+    """The process that stands for the walls outside, as asyncio's own, or as a parent's child that we did not start."""
+
+    @property
+    def stdin(self) -> asyncio.StreamWriter | None:
+        """Where the launcher reads its order, if it does."""
+
+    @property
+    def stdout(self) -> asyncio.StreamReader | None:
+        """The job's output."""
+
+    @property
+    def stderr(self) -> asyncio.StreamReader | None:
+        """The job's error stream."""
+
+    @property
+    def returncode(self) -> int | None:
+        """How it ended, as far as known."""
+
+    def kill(self) -> None:
+        """Kill it, and with it what stands under it."""
+
+    async def wait(self) -> int:
+        """Wait until it has ended."""
+
+
 class Lines(Protocol):
     """Our ends, and the descriptors that are handed on: a number inside to the descriptor here."""
 
@@ -25,7 +51,7 @@ class Lines(Protocol):
     report: socket.socket
     inner: dict[int, int]
 
-    async def join(self, process: asyncio.subprocess.Process) -> int:
+    async def join(self, process: Started) -> int:
         """Wait until the ends are joined; give the pid of the init as the host sees it, 0 when it is not known."""
 
     def close_inner(self) -> None:
@@ -44,7 +70,7 @@ class Pairs:
         self._info, info = os.pipe()
         self.inner = {CHANNEL: channel.detach(), REPORT: report.detach(), INFO: info, **more}
 
-    async def join(self, process: asyncio.subprocess.Process) -> int:  # noqa: ARG002 - its end ends the pipe
+    async def join(self, process: Started) -> int:  # noqa: ARG002 - its end ends the pipe
         """Read what is said of the child; 0 when it never came so far."""
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader()
@@ -91,7 +117,7 @@ class Doors:
         self._channel, self._report = _listen(folder / "channel"), _listen(folder / "report")
         self.channel, self.report = _dead(), _dead()
 
-    async def join(self, process: asyncio.subprocess.Process) -> int:
+    async def join(self, process: Started) -> int:
         """Answer the keeper; should the process end first, the lines stay dead."""
         ended = asyncio.create_task(process.wait())
         knocks = asyncio.create_task(self._answer())

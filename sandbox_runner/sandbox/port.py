@@ -26,6 +26,8 @@ class Staged:
     slot: int = 0
     device: Device = Device.CPU
     gpus: tuple[int, ...] = ()
+    cold: str = ""
+    """Why the job must be started from nothing, as a code, even where a warm parent waits; empty: it need not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,12 @@ class Ended:
 
 
 class Confined(Protocol):
-    """A job inside its walls. `wait` must be awaited once, whatever happens: it gives everything back."""
+    """A job inside its walls. `wait` must be awaited once, whatever happens: it gives everything back.
+
+    `began` is `warm`, or `cold` with why after a colon; empty where there is only one way to start.
+    """
+
+    began: str
 
     @property
     def stdout(self) -> asyncio.StreamReader:

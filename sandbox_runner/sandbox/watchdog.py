@@ -42,12 +42,12 @@ class Watchdog:
         spare = 8
         while not self.reached:
             pids = list(tree(self._init))
-            resident = sum(_resident(pid) for pid in pids)
-            if resident > self._limits.memory_bytes:
-                resident = sum(_share(pid) for pid in pids)
-            self.peak_bytes = max(self.peak_bytes, resident)
+            held = sum(resident(pid) for pid in pids)
+            if held > self._limits.memory_bytes:
+                held = sum(_share(pid) for pid in pids)
+            self.peak_bytes = max(self.peak_bytes, held)
             self.cpu_s = max(self.cpu_s, sum(_cpu_s(pid) for pid in pids))
-            if resident > self._limits.memory_bytes:
+            if held > self._limits.memory_bytes:
                 self.reached = "memory_bytes"
             elif len(pids) > self._limits.processes + spare:
                 self.reached = "processes"
@@ -85,7 +85,8 @@ def programs(root: int) -> Iterator[str]:
             continue
 
 
-def _resident(pid: int) -> int:
+def resident(pid: int) -> int:
+    """Resident memory of a process in bytes, shared pages in full; 0 when it is gone."""
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as statm:
             return int(statm.read().split()[1]) * _PAGE
@@ -102,7 +103,7 @@ def _share(pid: int) -> int:
                     return int(line.split()[1]) << 10
     except (OSError, IndexError, ValueError):
         pass
-    return _resident(pid)
+    return resident(pid)
 
 
 def _cpu_s(pid: int) -> float:

@@ -7,18 +7,22 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from sandbox_runner.machine import read_machine
 from sandbox_runner.protocol import Job, JobKind, Limits, Progress, Result
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap, open_bubblewrap
 from sandbox_runner.sandbox.gvisor import Gvisor, open_gvisor
 from sandbox_runner.sandbox.host import SandboxSettings
+from sandbox_runner.sandbox.watchdog import tree
+from sandbox_runner.warm.parent import Nest, Parent, start_parent
+from sandbox_runner.warm.proving import OnlyWarm
 from sandbox_runner.worker import SandboxWorker
 
 SMALL = Limits(
@@ -33,6 +37,8 @@ SMALL = Limits(
 OWN_UIDS = 700_000 + os.getpid() % 10_000 * 8
 """Beside a runner of the same host, so that its jobs are not taken for what is left of ours."""
 
+WARM_SLOT = 7
+
 
 @dataclass(frozen=True, slots=True)
 class Walls:
@@ -41,6 +47,9 @@ class Walls:
     sandbox: Bubblewrap | Gvisor
     worker: SandboxWorker
     small: Limits = SMALL
+    base_uid: int = OWN_UIDS
+    settled: frozenset[int] = frozenset()
+    """Processes that are no job's: those of a warm parent."""
 
     async def run(self, source: str, limits: Limits = SMALL, kind: JobKind = JobKind.RUN, slot: int = 0) -> Result:
         """Run a source and give the result."""
@@ -52,11 +61,12 @@ class Walls:
 
     def survivors(self) -> list[str]:
         """Name what is left of any job on the host: processes of the slots' uids, groups, mounts."""
-        return [*_processes(str(self.sandbox.host.folder)), *_groups(), *_mounts(str(self.sandbox.host.folder))]
+        left = _processes(str(self.sandbox.host.folder), self.base_uid, self.settled)
+        return [*left, *_groups(), *_mounts(str(self.sandbox.host.folder))]
 
 
-def _processes(folder: str) -> Iterator[str]:
-    uids = {str(OWN_UIDS + slot) for slot in range(8)}
+def _processes(folder: str, base_uid: int, settled: frozenset[int]) -> Iterator[str]:
+    uids = {str(base_uid + slot) for slot in range(8)}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             status = (entry / "status").read_text()
@@ -65,6 +75,8 @@ def _processes(folder: str) -> Iterator[str]:
             continue
         uid = status.partition("\nUid:")[2].split()[0]
         ours = folder.encode() in command
+        if int(entry.name) in settled:
+            continue
         if (os.geteuid() == 0 and uid in uids) or ours:
             yield f"process {entry.name} of uid {uid}"
 
@@ -101,6 +113,27 @@ def gvisor(walls: Walls, learners_python: Path, tmp_path_factory: pytest.TempPat
     worker = SandboxWorker(sandbox, walls.worker.machine, walls=sandbox.walls, grace_s=1.0)
     yield replace(walls, sandbox=sandbox, worker=worker)
     asyncio.run(sandbox.close())
+
+
+@dataclass(frozen=True, slots=True)
+class WarmWalls(Walls):
+    """The same walls, whose jobs are children of a warm parent; a job that cannot be is a fault."""
+
+    parent: Parent = None  # type: ignore[assignment]
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def warm(walls: Walls, learners_python: Path) -> AsyncIterator[WarmWalls]:
+    """Give real walls around children of one warm parent; tests of it share the session's loop with it."""
+    base_uid = 870_000 + os.getpid() % 10_000 * 8
+    # a folder of the sandbox's own: pytest shuts its folders to other users, and the parent is one
+    sandbox = await open_bubblewrap(SandboxSettings(str(learners_python), base_uid=base_uid))
+    parent = await start_parent(sandbox, Nest(slot=WARM_SLOT))
+    worker = SandboxWorker(OnlyWarm(parent), walls.worker.machine, walls=sandbox.walls, grace_s=1.0)
+    settled = frozenset(tree(parent.launcher))
+    yield WarmWalls(sandbox, worker, walls.small, base_uid, settled, parent)
+    await parent.end()
+    await sandbox.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from content.loader import load_course
 from sandbox_runner.protocol import Ending, JobKind, Result
 
 if TYPE_CHECKING:
-    from conftest import Walls
+    from conftest import Walls, WarmWalls
 
 _spec = importlib.util.spec_from_file_location("attack_data", Path(__file__).with_name("attack_data.py"))
 assert _spec is not None
@@ -22,6 +22,7 @@ assert _spec.loader is not None
 attack_data = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(attack_data)
 ATTACKS: list[dict[str, Any]] = attack_data.all_attacks()
+COLD: list[dict[str, Any]] = attack_data.named_attacks("cold.json")
 
 
 COURSE = load_course()
@@ -43,8 +44,21 @@ def assert_told(result: Result) -> None:
 
 
 @pytest.mark.sandbox
+@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack["id"])
-async def test_an_attack_gets_its_ending_and_leaves_nothing(walls: "Walls", attack: dict[str, Any]) -> None:
+async def test_an_attack_gets_its_ending_and_leaves_nothing(warm: "WarmWalls", attack: dict[str, Any]) -> None:
+    await _try(warm, attack)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("attack", COLD, ids=lambda attack: attack["id"])
+async def test_an_attack_started_cold_gets_its_ending_and_leaves_nothing(
+    walls: "Walls", attack: dict[str, Any]
+) -> None:
+    await _try(walls, attack)
+
+
+async def _try(walls: "Walls", attack: dict[str, Any]) -> None:
     limits = replace(walls.small, **attack.get("limits", {}))
     result = await walls.run(attack_data.source_of(attack), limits, JobKind(attack.get("kind", "run")))
     assert result.ending in attack["endings"], (result.fault, result.notes, result.stderr)
@@ -60,7 +74,7 @@ def test_every_attack_has_an_id_of_its_own() -> None:
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("name", ["runsc.json", "ordinary_user.json"])
+@pytest.mark.parametrize("name", ["runsc.json", "ordinary_user.json", "cold.json"])
 def test_at_least_a_third_of_the_attacks_is_tried_on_the_other_ways_to_confine(name: str) -> None:
     assert 3 * len(attack_data.named_attacks(name)) >= len(ATTACKS)
 

@@ -81,6 +81,7 @@ RESULT = Result(
     accepted_missing=("cgroup",),
     checks=(Checked(100, passed=True, error=1e-16), Checked(7, passed=False, why="differ", error=0.5)),
     share=0.8,
+    start="cold:parent_died",
 )
 SAID: tuple[Said, ...] = (
     Hello(PROTOCOL_VERSION, "the secret"),

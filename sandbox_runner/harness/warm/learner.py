@@ -1,0 +1,93 @@
+"""The learner's process of a warm child: made to look like a Python that has just begun, and left as one is left.
+
+Law: it holds nothing of the keeper's, and whatever its siblings also inherited and must not share (chance, hooks,
+handlers, threads' number) is made anew before the learner's code is read. It never comes back into our code's caller.
+"""
+
+import atexit
+import contextlib
+import ctypes
+import gc
+import os
+import signal
+import sys
+import threading
+from types import ModuleType
+
+from .. import play  # noqa: TID252 - the harness is a package of another name inside
+from . import kernel, preloading
+from .walls import COMPILED
+
+_BEYOND = 4
+_WEAKEST = "1000"
+_HEADERS = "precompiled_headers"
+_exit = os._exit
+
+
+def begin(path: str, channel: int, argv: list[str]) -> None:
+    """Serve the runner as the learner's process; does not return."""
+    os.closerange(_BEYOND, 1 << 16)
+    kernel.control(kernel.DUMPABLE, 1)  # as after an exec
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
+        score.write(_WEAKEST)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.argv, sys.orig_argv = list(argv), list(argv)
+    gc.enable()
+    status = 1
+    try:
+        link_compiled(path)
+        play.play(path, channel, preloading.awake)
+        status = 0
+    except SystemExit as left:
+        status = left.code if isinstance(left.code, int) else int(left.code is not None)
+    except BaseException:  # noqa: BLE001 - told as Python tells it at its end
+        sys.excepthook(*sys.exc_info())
+    leave(status)
+
+
+def leave(status: int) -> None:
+    """End as Python does: threads, exit hooks, streams, what `__main__` holds; but not all that the parent loaded.
+
+    Tearing that down would copy every page of it, for nobody to see.
+    """
+    joined = threading._shutdown  # type: ignore[attr-defined]  # noqa: SLF001 - what Python itself calls at its end
+    for step in (joined, atexit._run_exitfuncs, _clear_main, gc.collect):  # noqa: SLF001 - the same
+        with contextlib.suppress(BaseException):
+            step()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(BaseException):
+                stream.flush()
+    ctypes.CDLL(None).fflush(None)
+    _exit(status & 0xFF)
+
+
+def _clear_main() -> None:
+    """Let go of what `__main__` holds, in Python's own order: names with one underscore first."""
+    main = sys.modules.get("__main__")
+    if type(main) is not ModuleType:
+        return
+    names = vars(main)
+    private = [name for name in names if name.startswith("_") and not name.startswith("__")]
+    for name in [*private, *(name for name in list(names) if name not in private and name != "__builtins__")]:
+        names[name] = None
+
+
+def link_compiled(path: str) -> None:
+    """Put links to what we compiled where torch's compiler looks: the header always, the rest where code may ask."""
+    if not os.path.isdir(COMPILED):
+        return
+    with open(path, "rb") as code:
+        content = code.read()
+    wants = any(word in content for word in (b"compile", b"transformers", b"_dynamo", b"_inductor"))
+    base = f"/tmp/torchinductor_{os.environ.get('USER', 'learner')}"  # noqa: S108 - where torch itself puts it
+    for folder, folders, files in os.walk(COMPILED):
+        inner = os.path.relpath(folder, COMPILED)
+        if folder == COMPILED and not wants:
+            folders[:] = [name for name in folders if name == _HEADERS]
+        there = os.path.normpath(os.path.join(base, inner))
+        os.makedirs(there, 0o700, exist_ok=True)
+        for name in files:
+            if not name.endswith(".lock") and folder != COMPILED:
+                os.symlink(os.path.join(folder, name), os.path.join(there, name))

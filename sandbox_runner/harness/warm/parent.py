@@ -1,0 +1,186 @@
+"""The warm parent, run as a program inside walls of its own: imports, says that it is ready, and forks a child a job.
+
+Law: it has one thread and runs no line of a learner's. It reads nothing that a child could write: what comes are
+descriptors from the runner, handed on unread. A child holds no descriptor of the parent's but its own five.
+"""
+
+import fcntl
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from typing import Any
+
+_CONTROL = 3
+_CHANNEL, _REPORT, _HELLO = 3, 4, 5
+_PARTS = 5
+_ASIDE = 64
+_DUMPABLE = 4
+
+
+def main() -> None:
+    """Make ready, then fork until the runner hangs up."""
+    settings = json.loads(sys.argv[1])
+    folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    sys.path.insert(0, folder)
+    control = socket.socket(fileno=_CONTROL)
+    try:
+        parent = Parent(control, settings)
+        said = parent.make_ready()
+    except BaseException as fault:  # noqa: BLE001 - whatever it is, the runner is told
+        _say(control, kind="refused", why=f"{type(fault).__name__}: {fault}"[:500])
+        sys.exit(1)
+    _say(control, **said)
+    parent.serve()
+    os._exit(0)  # as the first process here, it takes all others along
+
+
+class Parent:
+    """The parent of warm children."""
+
+    def __init__(self, control: socket.socket, settings: dict) -> None:  # type: ignore[type-arg]
+        self._control = control
+        self._settings = settings
+        self._fonts: dict[str, bytes] = {}
+        self._links = 0
+        self._home = -1
+        self._modules = {
+            name: importlib.import_module(f"tasree_harness.{name}")
+            for name in ("wire", "play", "running", "timing", "keeper", "collecting", "warm.kernel", "warm.memory",
+                         "warm.preloading", "warm.walls", "warm.learner")
+        }  # fmt: skip
+        for name in settings.get("more", ()):
+            importlib.import_module(f"tasree_harness.{name}")
+
+    def make_ready(self) -> dict:  # type: ignore[type-arg]
+        """Import, settle the memory, and look that a fork is safe; give what is said of it.
+
+        Raises:
+            RuntimeError: it is not safe here; the text says why.
+        """
+        began = time.monotonic()
+        self._modules["warm.kernel"].control(_DUMPABLE, 0)
+        compiled = self._modules["warm.walls"].COMPILED
+        if os.path.isdir(compiled):
+            self._links = sum(len(folders) + len(files) for _, folders, files in os.walk(compiled))
+            self._modules["warm.learner"].link_compiled(self._settings["dummy"])
+        self._read_fonts(os.environ.get("MPLCONFIGDIR", ""))
+        preload = self._modules["warm.preloading"].preload
+        names = preload(compiler=self._settings["compiler"], vectors=self._settings["vectors"])
+        self._home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        large = self._modules["warm.memory"].settle()
+        threads = len(os.listdir("/proc/self/task"))
+        shared = self._modules["warm.memory"].shared()
+        if threads != 1 or shared:
+            message = f"{threads} threads, {len(shared)} mappings that children would share"
+            raise RuntimeError(message)
+        return {"kind": "ready", "modules": names, "large_pages": large, "seconds": time.monotonic() - began}
+
+    def serve(self) -> None:
+        """Fork a child for each set of descriptors that comes; reap those that ended."""
+        wake, wake_in = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake_in, warn_on_full_buffer=False)
+        poll = select.poll()
+        poll.register(wake, select.POLLIN)
+        poll.register(self._control, select.POLLIN)
+        while True:
+            for descriptor, _ in poll.poll():
+                if descriptor == wake:
+                    os.read(wake, 4096)
+                    _reap()
+                elif not self._one():
+                    return
+
+    def _one(self) -> bool:
+        """Take one set of descriptors and fork; False when the runner is gone."""
+        said, descriptors, _, _ = socket.recv_fds(self._control, 16, _PARTS)
+        if not said:
+            return False
+        try:
+            if len(descriptors) == _PARTS:
+                self._fork(descriptors)
+        except OSError as refused:
+            with socket.socket(fileno=os.dup(descriptors[0])) as hello:
+                _say(hello, kind="refused", why=f"the parent cannot fork: {refused}")
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        return True
+
+    def _fork(self, descriptors: list[int]) -> None:
+        kernel = self._modules["warm.kernel"]
+        kernel.unshare(kernel.NEWPID)  # for what is forked next: the first process of a namespace of its own
+        try:
+            if os.fork() == 0:
+                self._be_born(descriptors)
+        finally:
+            kernel.enter(self._home, kernel.NEWPID)
+
+    def _be_born(self, descriptors: list[int]) -> None:
+        """In the child: hold what is its own, put up the walls, keep the job. Does not return."""
+        status = 70
+        try:
+            self._control.detach()
+            _hold(descriptors)
+            hello = socket.socket(fileno=_HELLO)
+            try:
+                keeper = self._walled(hello)
+            except BaseException as fault:  # noqa: BLE001 - whatever it is, there is no child without walls
+                _say(hello, kind="refused", why=f"{type(fault).__name__}: {fault}"[:500])
+                return
+            _say(hello, kind="walled")
+            hello.close()
+            keeper.run()
+            status = 0
+        finally:
+            os._exit(status)
+
+    def _walled(self, hello: socket.socket) -> Any:  # noqa: ANN401 - the keeper, of a module found by its name
+        walls, learner = self._modules["warm.walls"], self._modules["warm.learner"]
+        os.setsid()
+        walls.enter_namespaces()
+        _say(hello, kind="born")
+        order, code = walls.receive(hello)
+        walls.put_up(order, code, self._fonts, self._links)
+        settings = order.keeper
+        path = f"/code/{order.filename}"
+        return self._modules["keeper"].Keeper(settings, lambda channel: learner.begin(path, channel, settings["argv"]))
+
+    def _read_fonts(self, folder: str) -> None:
+        """Keep the lists of fonts, which each child gets a copy of."""
+        if os.path.isdir(folder):
+            for name in os.listdir(folder):
+                with open(os.path.join(folder, name), "rb") as font:
+                    self._fonts[name] = font.read()
+
+
+def _hold(descriptors: list[int]) -> None:
+    """Hold the five that are the child's at their numbers, /dev/null as stdin, and nothing else."""
+    aside = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, _ASIDE) for descriptor in descriptors]
+    for number, descriptor in zip((_HELLO, _CHANNEL, _REPORT, 1, 2), aside, strict=True):
+        os.dup2(descriptor, number, inheritable=number in {1, 2})
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.closerange(_HELLO + 1, 1 << 20)
+
+
+def _say(line: socket.socket, **fields: object) -> None:
+    line.send(json.dumps(fields).encode("ascii"))
+
+
+def _reap() -> None:
+    while True:
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                return
+        except ChildProcessError:
+            return
+
+
+if __name__ == "__main__":
+    main()

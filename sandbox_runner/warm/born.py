@@ -1,0 +1,184 @@
+"""A child that a warm parent forked for one job: how its descriptors reach it, how its pid is learnt, when it is gone.
+
+Law: its order is sent only when it stands in its control group, and what it says of itself is a word of ours at most:
+its pid is the kernel's, from the credentials of a socket.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+from sandbox_runner.errors import SetupError
+from sandbox_runner.sandbox.lines import JOIN_S, Started
+
+_CREDENTIALS = struct.Struct("3i")
+_SAID_BYTES = 4096
+
+
+class NotBornError(SetupError):
+    """The parent gave no child, or the child could not put up a wall; the text says why."""
+
+
+class Born:
+    """The child as a process: its output, its end. The parent waits for it; we watch it."""
+
+    stdin: asyncio.StreamWriter | None = None
+    returncode: int | None = None
+
+    def __init__(self, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader, gone: Callable[[], None]) -> None:
+        self.stdout, self.stderr = stdout, stderr
+        self._descriptor = -1
+        self._gone = gone
+        self._ended = asyncio.Event()
+
+    def adopt(self, pid: int) -> None:
+        """Watch the child of this pid, as the host numbers it, until it has ended with all that stood under it.
+
+        Raises:
+            OSError: it is gone already.
+        """
+        self._descriptor = os.pidfd_open(pid)
+        asyncio.get_running_loop().add_reader(self._descriptor, self._note_end)
+
+    def never(self) -> None:
+        """Take it that there is no child, if none was seen."""
+        if self._descriptor < 0 and not self._ended.is_set():
+            self._note_end()
+
+    def kill(self) -> None:
+        """Kill it: as the first process of its namespace it takes the others along."""
+        if self._descriptor >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
+        self.never()
+
+    async def wait(self) -> int:
+        """Wait until it has ended. Its status is the parent's to know, and of no use: the keeper reports."""
+        await self._ended.wait()
+        return 0
+
+    def _note_end(self) -> None:
+        if self._descriptor >= 0:
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
+        self._ended.set()
+        self._gone()
+
+
+class Cradle:
+    """The lines of a child to be born. `order` is what it is told, `code` what it runs, `joins` its control groups."""
+
+    def __init__(self, control: socket.socket, parent: int, order: bytes, code: bytes, joins: tuple[str, ...]) -> None:
+        self._control, self._parent, self._joins = control, parent, joins
+        self._order, self._code = order, code
+        self.inner: dict[int, int] = {}
+        self.channel, channel = socket.socketpair()
+        self.report, report = socket.socketpair()
+        self._hello, hello = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._hello.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self._hello.setblocking(False)  # noqa: FBT003 - the library's own shape
+        self.out, out = os.pipe()
+        self.err, err = os.pipe()
+        self._handed = [hello.detach(), channel.detach(), report.detach(), out, err]
+
+    async def join(self, process: Started) -> int:
+        """Have the child forked, put it into its groups, send its order, and wait until its walls stand.
+
+        Raises:
+            NotBornError: it came to nothing; whatever there was of it is gone or will be killed with `process`.
+        """
+        if not isinstance(process, Born):
+            message = f"{process} is no child of a warm parent"
+            raise NotBornError(message)
+        try:
+            async with asyncio.timeout(JOIN_S):
+                return await self._join(process)
+        except TimeoutError:
+            message = f"no child within {JOIN_S:.0f} s"
+            raise NotBornError(message) from None
+        except OSError as fault:
+            message = f"the parent cannot be reached: {fault}"
+            raise NotBornError(message) from fault
+        finally:
+            self._hello.close()
+
+    async def _join(self, process: Born) -> int:
+        socket.send_fds(self._control, [b"f"], self._handed)
+        self.close_inner()
+        pid = await self._hear("born")
+        process.adopt(pid)
+        self._check_birth(pid)
+        self._join_groups(pid)
+        code = os.memfd_create("code")
+        try:
+            with os.fdopen(os.dup(code), "wb") as out:
+                out.write(self._code)
+            os.lseek(code, 0, os.SEEK_SET)
+            socket.send_fds(self._hello, [self._order], [code])
+        finally:
+            os.close(code)
+        await self._hear("walled")
+        return pid
+
+    async def _hear(self, wanted: str) -> int:
+        """Wait for a word; give the pid of whoever said it."""
+        await readable(self._hello.fileno())
+        content, ancillary, _, _ = self._hello.recvmsg(_SAID_BYTES, socket.CMSG_SPACE(_CREDENTIALS.size))
+        said = json.loads(content) if content else {}
+        if not isinstance(said, dict) or said.get("kind") != wanted:
+            message = str(said.get("why", "the child ended early"))[:500] if isinstance(said, dict) else "no child"
+            raise NotBornError(message)
+        for level, kind, what in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+                return int(_CREDENTIALS.unpack(what[: _CREDENTIALS.size])[0])
+        message = "the child's pid was not said"
+        raise NotBornError(message)
+
+    def _join_groups(self, pid: int) -> None:
+        for path in self._joins:
+            Path(path).write_text(str(pid), encoding="ascii")
+
+    def _check_birth(self, pid: int) -> None:
+        """Look that this pid is a child of the parent's: it waits for its order, so the pid is still its own."""
+        status = Path("/proc", str(pid), "status").read_text(encoding="utf-8", errors="replace")
+        if f"\nPPid:\t{self._parent}\n" not in status:
+            message = f"process {pid} is not the parent's child"
+            raise NotBornError(message)
+
+    def close_inner(self) -> None:
+        """Close the ends that were handed on."""
+        for descriptor in self._handed:
+            os.close(descriptor)
+        self._handed = []
+
+    def close_outer(self) -> None:
+        """Close our ends."""
+        self.close_inner()
+        self._hello.close()
+        self.channel.close()
+        self.report.close()
+
+
+async def reader_of(descriptor: int) -> asyncio.StreamReader:
+    """Read a pipe; it is closed at its end."""
+    reader = asyncio.StreamReader()
+    pipe = os.fdopen(descriptor, "rb", buffering=0)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    return reader
+
+
+async def readable(descriptor: int) -> None:
+    """Wait until something can be read there."""
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(descriptor, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)

@@ -1,0 +1,196 @@
+"""Keeps one warm parent ready: starts it, has it proven, replaces it in time, and says why a job must start cold.
+
+Law: a parent that is not proven, or no longer what it was, gives no children; nobody waits for one, and every cold
+start has a reason that is told. A parent that is replaced lives until its last child has ended. Times in seconds,
+sizes in bytes.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from sandbox_runner.errors import SetupError
+from sandbox_runner.protocol import Device, Wall
+from sandbox_runner.sandbox.bubblewrap import Bubblewrap
+from sandbox_runner.sandbox.jailed import Jailed
+from sandbox_runner.sandbox.port import Staged
+from sandbox_runner.warm.environment import stamp
+from sandbox_runner.warm.parent import Nest, NotBornError, Parent, start_parent
+
+WALL = "warm_start"
+MEND = (
+    "Runs start cold until then: only slower. A warm start needs bubblewrap, a kernel that gives the runner a user "
+    "namespace with uids of its own, and /proc as a whole (in a container: not masked, as with --privileged)."
+)
+
+Note = Callable[..., None]
+"""Writes a line of the journal: an event, then its figures."""
+Quiet = Callable[[], AbstractAsyncContextManager[None]]
+"""Holds off every measurement of this host while it lasts, and waits for one that is under way."""
+Prove = Callable[[Parent], Awaitable[str]]
+"""Tries the walls of a parent's children from inside; gives what gave way, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """When a parent is replaced, and how often that is looked at."""
+
+    age_s: float = 6 * 3600.0
+    births: int = 20_000
+    grown_bytes: int = 256 << 20
+    look_s: float = 2.0
+    again_s: float = 5.0
+    again_most_s: float = 600.0
+
+
+class Nursery:
+    """The parent that children come from, and those that end with their last child."""
+
+    def __init__(  # noqa: PLR0913 - each is a thing of its own
+        self,
+        sandbox: Bubblewrap,
+        make: Callable[[], Awaitable[Nest]],
+        prove: Prove,
+        note: Note,
+        rules: Rules,
+        *,
+        quiet: Quiet,
+    ) -> None:
+        self._sandbox = sandbox
+        self._make = make
+        self._prove = prove
+        self._note = note
+        self._rules = rules
+        self._quiet = quiet
+        self._parent: Parent | None = None
+        self._retired: list[Parent] = []
+        self._why = "no_parent"
+        self._detail = "the parent is not ready yet"
+        self._stamp: object = None
+
+    @property
+    def why_cold(self) -> str:
+        """Why no child can be had now, as a code; empty when one can."""
+        if self._parent is not None and not self._parent.alive:
+            return "parent_died"
+        return self._why
+
+    async def bear(self, job: Staged) -> Jailed:
+        """Give a child of the parent.
+
+        Raises:
+            NotBornError: with a reason as a code; the job must start cold.
+        """
+        parent, why = self._parent, job.cold or ("gpu" if job.device is not Device.CPU else self.why_cold)
+        if why or parent is None:
+            raise NotBornError(why or "no_parent")
+        try:
+            return await parent.bear(job)
+        except NotBornError as fault:
+            self._note("not_born", detail=str(fault)[:300])
+            raise NotBornError("wall_refused" if parent.alive else "parent_died") from fault
+
+    def wall(self) -> Wall:
+        """What there is to say of the warm start, for an operator."""
+        parent = self._parent
+        if parent is None or self.why_cold:
+            detail = self._detail if self._why else "the parent died; another is being started"
+            return Wall(WALL, stands=False, matters=False, detail=detail[:300], mend=MEND)
+        size, first = parent.resident_bytes / 2**20, parent.first_bytes / 2**20
+        modules = ", ".join(map(str, parent.ready.get("modules", ())))
+        detail = (
+            f"parent of {modules}: {parent.age_s:.0f} s old, {size:.0f} MiB ({first:.0f} at first), "
+            f"{parent.births} children; out of their reach by attempts"
+        )
+        return Wall(WALL, stands=True, matters=False, detail=detail[:300])
+
+    async def renew(self) -> bool:
+        """Start a parent and have it proven, then let it take the place of the one before; say whether it did."""
+        self._stamp = await asyncio.to_thread(stamp, self._sandbox.host.interpreter)
+        try:
+            async with self._quiet():
+                parent = await start_parent(self._sandbox, await self._make())
+                try:
+                    wrong = await self._prove(parent)
+                except BaseException:
+                    await parent.end()
+                    raise
+        except SetupError as fault:
+            self._give_up("parent_failed", str(fault))
+            return False
+        if wrong:
+            await parent.end()
+            self._give_up("wall_missing", wrong)
+            return False
+        before, self._parent, self._why = self._parent, parent, ""
+        if before is not None:
+            self._retired.append(before)
+        self._note("parent_ready", seconds=round(float(parent.ready["seconds"]), 2), bytes=parent.first_bytes)
+        return True
+
+    def _give_up(self, why: str, detail: str) -> None:
+        if self._parent is None or not self._parent.alive or self._why:
+            self._why = why
+        self._detail = f"no parent: {detail}"
+        self._note("parent_refused", why=why, detail=detail[:500])
+
+    async def keep(self, tell: Callable[[Wall], None]) -> None:
+        """Keep a parent ready; never returns. `tell` hears what is to be said of it when that changes."""
+        pause = self._rules.again_s
+        while True:
+            why = await self._due()
+            if not why:
+                await self._clear()
+                await self._wait(self._rules.look_s)
+                continue
+            self._note("parent_due", why=why)
+            if await self.renew():
+                pause = self._rules.again_s
+                tell(self.wall())
+            else:
+                tell(self.wall())
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, self._rules.again_most_s)
+
+    async def _due(self) -> str:
+        """Say why the parent must be replaced; one that the environment has left behind gives no more children."""
+        parent, rules = self._parent, self._rules
+        if parent is None:
+            return "first"
+        if not parent.alive:
+            return "died"
+        if await asyncio.to_thread(stamp, self._sandbox.host.interpreter) != self._stamp:
+            self._why = "environment_changed"
+            return "environment"
+        if parent.age_s > rules.age_s:
+            return "age"
+        if parent.births > rules.births:
+            return "births"
+        return "memory" if parent.resident_bytes > parent.first_bytes + rules.grown_bytes else ""
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait, but no longer than the parent lives."""
+        if self._parent is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._parent.ended()
+
+    async def _clear(self) -> None:
+        """End the parents that were replaced and have no child left."""
+        for parent in [parent for parent in self._retired if not parent.under_way or not parent.alive]:
+            self._retired.remove(parent)
+            await parent.end()
+
+    async def close(self) -> None:
+        """End every parent and what is left of its children."""
+        parents, self._parent, self._retired = [self._parent, *self._retired], None, []
+        self._why = self._why or "closed"
+        for parent in parents:
+            if parent is not None:
+                await parent.end()
+
+    def pids(self) -> tuple[int, ...]:
+        """The parents' pids, as the host numbers them."""
+        return tuple(parent.pid for parent in (self._parent, *self._retired) if parent is not None)

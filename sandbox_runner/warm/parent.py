@@ -1,0 +1,209 @@
+"""One warm parent on this host: started behind bubblewrap's walls, asked for children, watched, ended.
+
+Law: it is ours from start to end and holds nothing of any job; when our end of its line closes, it ends, and all its
+children with it. Sizes in bytes, times in seconds.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox_runner.errors import SetupError
+from sandbox_runner.protocol import Limits
+from sandbox_runner.sandbox.bubblewrap import Bubblewrap
+from sandbox_runner.sandbox.jailed import Jailed
+from sandbox_runner.sandbox.lines import CHANNEL, REPORT, Pairs
+from sandbox_runner.sandbox.port import Staged
+from sandbox_runner.sandbox.watchdog import resident
+from sandbox_runner.warm.born import Born, Cradle, NotBornError, readable, reader_of
+
+READY_S = 120.0
+END_S = 5.0
+COMPILED = "/compiled"
+_LIMITS = Limits(disk_bytes=256 << 20, inodes=8192)
+_SAID_BYTES = 1 << 16
+_DUMMY = "none.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """What a parent is made with.
+
+    `slot` is its own, above those of every job; `compiled` is a folder of ours with what torch's compiler keeps, and
+    `vectors` what was found of the CPU's vector instructions when that was made; without one, no compiler is loaded.
+    """
+
+    slot: int
+    compiled: str = ""
+    vectors: str = ""
+
+
+class Parent:
+    """A parent that is ready. Make it with `start_parent`."""
+
+    def __init__(
+        self, sandbox: Bubblewrap, process: asyncio.subprocess.Process, control: socket.socket, pid: int
+    ) -> None:
+        self._sandbox = sandbox
+        self._process = process
+        self._control = control
+        self._descriptor = os.pidfd_open(pid)
+        self.pid = pid
+        self.ready: dict[str, Any] = {}
+        self.births = 0
+        self.under_way = 0
+        self._since = time.monotonic()
+        self.first_bytes = 0
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be asked."""
+        return self._process.returncode is None and self._control.fileno() >= 0
+
+    @property
+    def launcher(self) -> int:
+        """The pid of the process outside under which it stands."""
+        return self._process.pid
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since it was ready."""
+        return time.monotonic() - self._since
+
+    @property
+    def resident_bytes(self) -> int:
+        """Its memory; 0 when it is gone."""
+        return resident(self.pid)
+
+    async def hear_ready(self) -> None:
+        """Wait until it has imported everything.
+
+        Raises:
+            SetupError: it says that it is not safe here, or ended.
+        """
+        self._control.setblocking(False)  # noqa: FBT003 - the library's own shape
+        try:
+            async with asyncio.timeout(READY_S):
+                await readable(self._control.fileno())
+            said = json.loads(self._control.recv(_SAID_BYTES) or b"{}")
+        except (TimeoutError, OSError, ValueError) as fault:
+            said = {"why": f"it said nothing: {fault or 'too late'}"}
+        if said.get("kind") != "ready":
+            message = f"the warm parent did not get ready: {said.get('why') or await self._last_words()}"
+            raise SetupError(message)
+        self.ready = said
+        self._since = time.monotonic()
+        self.first_bytes = self.resident_bytes
+
+    async def bear(self, job: Staged) -> Jailed:
+        """Give a child behind walls of its own, with the job's code before it.
+
+        Raises:
+            NotBornError: the parent is gone, or a wall could not be given; nothing of the child is left.
+            SetupError: the job's control group cannot be made.
+        """
+        host, limits = self._sandbox.host, job.limits
+        processes = limits.processes + host.policy.spare_processes
+        group = host.group(host.next_name(), memory_bytes=limits.memory_bytes, processes=processes)
+        order = json.dumps(self._sandbox.order_child(job)).encode("ascii")
+        lines = Cradle(self._control, self.pid, order, job.code, group.joins if group else ())
+        self.births += 1
+        self.under_way += 1
+        born = Born(await reader_of(lines.out), await reader_of(lines.err), self._one_gone)
+        jailed = Jailed(born, lines, group, job, host.reaper)
+        try:
+            await jailed.begin(b"")
+        finally:
+            born.never()
+        jailed.began = "warm"
+        return jailed
+
+    def _one_gone(self) -> None:
+        self.under_way -= 1
+
+    async def ended(self) -> None:
+        """Wait until it has ended, whyever."""
+        await self._process.wait()
+
+    async def end(self) -> None:
+        """End it, and every child that it still has."""
+        self._control.close()
+        with contextlib.suppress(ProcessLookupError, OSError):
+            signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
+        try:
+            async with asyncio.timeout(END_S):
+                await self._process.wait()
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    async def _last_words(self) -> str:
+        error = self._process.stderr
+        if error is None:
+            return "it ended"
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                return (await error.read(2000)).decode(errors="replace").strip() or "it ended"
+        return "it ended"
+
+
+class _ParentLines(Pairs):
+    """The parent's one line, of whole words, in the place of a job's two."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        for number in (CHANNEL, REPORT):
+            os.close(self.inner.pop(number))
+        self.channel.close()
+        self.channel, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.inner[CHANNEL] = control.detach()
+
+
+async def start_parent(sandbox: Bubblewrap, nest: Nest) -> Parent:
+    """Start a parent and wait until it is ready; interrupted or refused, nothing of it is left.
+
+    Raises:
+        SetupError: walls for it cannot be had here, or it is not safe to fork from.
+    """
+    host = sandbox.host
+    job = Staged("warm-parent", b"", _DUMMY, _LIMITS, nest.slot)
+    inside = host.interpreter.inside
+    settings = {"compiler": bool(nest.compiled), "vectors": nest.vectors, "dummy": f"/code/{_DUMMY}"}
+    program = "/harness/tasree_harness/warm/parent.py"
+    command = [inside, "-I", "-B", "-X", "utf8", program, json.dumps(settings)]
+    order = sandbox.order_parent(job, command, {nest.compiled: COMPILED} if nest.compiled else {})
+    lines = _ParentLines()
+    order["descriptors"] = {str(number): have for number, have in lines.inner.items()}
+    process = await host.spawn(lines, None)
+    try:
+        if process.stdin is not None:
+            process.stdin.write(json.dumps(order).encode("ascii"))
+            await process.stdin.drain()
+            process.stdin.close()
+        pid = await lines.join(process)
+        parent = Parent(sandbox, process, lines.channel, pid or process.pid)
+    except BaseException:
+        lines.close_outer()
+        process.kill()
+        await process.wait()
+        raise
+    try:
+        await parent.hear_ready()
+    except BaseException:
+        await parent.end()
+        raise
+    lines.report.close()
+    return parent
+
+
+__all__ = ["Nest", "NotBornError", "Parent", "start_parent"]
