@@ -256,6 +256,15 @@ async def test_what_is_sent_while_the_server_is_away_arrives_once(stage: Open, v
     assert len(built.talk.taken) == 1
 
 
+async def test_a_device_without_network_is_told_at_once_and_comes_back_by_itself(stage: Open, visit: Open) -> None:
+    built = await stage(echo, [said("أهلًا")])
+    page = await (await visit()).open(built.address)
+    await page.context.set_offline(True)
+    await expect(page.locator("#state")).to_have_attribute("data-state", "lost")
+    await page.context.set_offline(False)
+    await expect(page.locator("#state")).to_have_attribute("data-state", "open", timeout=WAIT_MS)
+
+
 async def test_an_event_not_acknowledged_is_sent_again_after_a_reload(stage: Open, visit: Open) -> None:
     built = await stage(echo, [said("أهلًا")])
     page = await (await visit()).open(built.address)

@@ -29,6 +29,7 @@ export class Link {
     this.outbox = load();
     setInterval(() => this.#beat(), 5000);
     addEventListener("online", () => this.#hurry());
+    addEventListener("offline", () => this.#cut());
     addEventListener("pageshow", () => this.#hurry());
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.#hurry());
   }
@@ -151,6 +152,13 @@ export class Link {
     } else if (silent > QUIET_MS) {
       this.socket.send(JSON.stringify({ t: "ping" }));
     }
+  }
+
+  // The device says that its network is gone: said at once, and tried anew, for a server on this machine is still there.
+  #cut() {
+    if (!this.open) return;
+    this.#drop();
+    this.#later();
   }
 
   #hurry() {
