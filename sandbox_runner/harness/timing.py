@@ -19,12 +19,14 @@ from .functions import CellError, Variant, compiled, result_names
 from .insight import look, told
 from .inspecting import Called, Inspector
 from .listening import Ears
+from .mistakes.changing import only_filled
 from .outputs import marks, piece, pieces_of, widened
 from .wire import HungUpError, Line
 
 DEFAULT_SIZE = 1000
 _MOST_SIZE = 1 << 40
 _SHOWN_ELEMENTS, _WATCHED_ELEMENTS = 1 << 19, 1 << 17
+_SHORT_NS = 1_000_000_000
 _modules = sys.modules
 
 
@@ -165,11 +167,17 @@ class _Bench:
         """Call a variant, its output dropped unless `loud`: what it returned, and whether it changed its inputs."""
         made, function = self._sets[variant][0]
         before = [piece(value, share, 1 << 12) for value in made.values()]
+        start = blocks.clock()
         with contextlib.nullcontext() if loud else blocks.Quiet(self._sink):
             value = self._call(function)
+        took = blocks.clock() - start
         self._sizes.update(blocks.bytes_of(value))
-        changed = before != [piece(value, share, 1 << 12) for value in made.values()]
-        return self._shown(variant, value, share, changed=changed)
+        after = [piece(value, share, 1 << 12) for value in made.values()]
+        changed = {name: made[name] for name, one, two in zip(made, before, after, strict=True) if one != two}
+        if changed and took < _SHORT_NS:
+            with blocks.Quiet(self._sink):
+                changed = {} if only_filled(function, changed) else changed
+        return self._shown(variant, value, share, changed=bool(changed))
 
     def wide(self, variant: int, seed: int, n: int, share: float) -> Answer:
         """Call a variant on inputs of the highest precision; `items` is None where it does not take them."""

@@ -150,6 +150,16 @@ async def test_a_variant_that_changes_its_inputs_is_named_and_its_times_are_not_
     assert [flag.values["name"] for flag in seen.flags if flag.code == "input_changed"] == ["in place"]
 
 
+async def test_a_buffer_that_is_only_filled_is_no_changed_input_and_its_results_are_compared() -> None:
+    made = "    x = rng.random(n)\n    return {'x': x, 'out': np.empty(n)}\n"
+    source = "import numpy as np\nn = 300\ndef make(rng, n):\n" + made + "# %% honest\nx * 2\n# %% filled\n"
+    seen = (await timed(source + "np.multiply(x, 2, out=out)\nout\n")).measured
+    assert (seen.ending, seen.checked) == (Ending.OK, "fresh_inputs")
+    assert "input_changed" not in _codes(seen.flags)
+    wrong = (await timed(source + "np.multiply(x, 3, out=out)\nout\n")).measured
+    assert wrong.ending is Ending.WRONG_RESULT
+
+
 async def test_no_expected_value_is_ever_in_the_childs_memory() -> None:
     hunt = (
         "import gc\n"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import subject as of
+from .changing import matters
 from .findings import Finding
 from .subject import Subject
 
@@ -121,33 +122,9 @@ def changes(subject: Subject, remembered: dict[str, Any]) -> Iterator[Finding]:
         before = remembered.get(name)
         if before is None or before.shape != array.shape or of.same(before, array):
             continue
-        if _matters(subject, array, before):
+        if matters(subject.function, array, before):
             yield Finding("input_changed", subject.line, {"what": name[:60]}, subject.index)
             return
-
-
-def _matters(subject: Subject, array: Any, before: Any) -> bool:  # noqa: ANN401 - arrays of either kind
-    """Whether a variant returns other things for other values of an array: then it reads it, not only fills it."""
-    with of.kept([array]):
-        of.put(array, before)
-        one = _kept_value(subject.function())
-        of.put(array, before[::-1] if not of.is_tensor(array) and array.ndim else before * 0)
-        two = _kept_value(subject.function())
-        if one is not None and of.same(one, two):
-            of.put(array, before * 0)
-            two = _kept_value(subject.function())
-        if one is None or two is None:  # nothing comes back: what it leaves in the array tells
-            of.put(array, before)
-            subject.function()
-            left = of.copy_of(array)
-            of.put(array, before * 0)
-            subject.function()
-            return not of.same(left, array)
-        return not of.same(one, two)
-
-
-def _kept_value(value: Any) -> Any:  # noqa: ANN401 - a result
-    return of.copy_of(value) if of.is_array(value) else value
 
 
 def cached(subject: Subject, call_ns: float) -> Iterator[Finding]:
