@@ -20,7 +20,7 @@ from sandbox_runner.dispatch import ALONE
 from sandbox_runner.errors import RunnerError
 from sandbox_runner.hostlock import HostLock
 from sandbox_runner.printing import show_gauge, show_result, show_walls
-from sandbox_runner.protocol import Budget, Device, Ending, Job, JobKind, Progress, Result, limits_for
+from sandbox_runner.protocol import Budget, Device, Ending, Job, JobKind, Progress, Reached, Result, limits_for
 from sandbox_runner.serving import Assemble, proven, serve, stderr_journal, with_wall
 from sandbox_runner.settings import Settings, host_and_port, read_settings
 
@@ -155,7 +155,8 @@ async def _one_job(call: argparse.Namespace, settings: Settings, assemble: Assem
     device = Device(call.device)
     job = Job(secrets.token_hex(8), kind, source, "operator", device, budget, limits_for(device), name)
     if len(source.encode()) > settings.source_bytes:
-        result = Result(job.id, kind, Ending.TOO_LARGE, device)
+        most = Reached("source_bytes", settings.source_bytes, "bytes")
+        result = Result(job.id, kind, Ending.TOO_LARGE, device, reached=most)
     else:
         result = await _run(job, settings, assemble)
     shown = json.dumps(encode(result), ensure_ascii=False, indent=2) if call.json else show_result(result)

@@ -26,6 +26,7 @@ from sandbox_runner.protocol import (
     JobKind,
     Limits,
     Progress,
+    Reached,
     Result,
 )
 from sandbox_runner.queueing import Durations, FairQueue, Pace, Waiting, expected_waits
@@ -124,7 +125,9 @@ class Dispatcher:
         if ending is None:
             self._enqueue(run)
         else:
-            self._conclude(run, Result(job.id, job.kind, ending, job.device), keep=ending is Ending.CANCELLED)
+            most = Reached("source_bytes", self._rules.source_bytes, "bytes") if ending is Ending.TOO_LARGE else None
+            turned_away = Result(job.id, job.kind, ending, job.device, reached=most)
+            self._conclude(run, turned_away, keep=ending is Ending.CANCELLED)
         return None
 
     def cancel(self, job_id: str) -> None:

@@ -23,6 +23,7 @@ from sandbox_runner.protocol import (
     Limits,
     OutFile,
     Progress,
+    Reached,
     Result,
 )
 from sandbox_runner.runs import Run
@@ -221,6 +222,7 @@ async def test_a_source_over_its_size_is_too_large_counted_in_bytes(make: Make) 
     bench.submit("a1", "say سلام")
     bench.submit("b1", "say سلامات")
     assert bench.watcher.ending("b1") is Ending.TOO_LARGE
+    assert (await bench.watcher.result("b1")).reached == Reached("source_bytes", 10, "bytes")
     assert "b1" not in bench.worker.started
 
 
