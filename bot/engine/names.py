@@ -35,7 +35,7 @@ def chosen(text: str) -> Name:
         return Name(fault="long")
     if unicodedata.normalize("NFC", text) != stripped(unicodedata.normalize("NFC", text)):
         return Name(fault="invisible")
-    name = " ".join(unicodedata.normalize("NFC", text).split(" ")).strip()
+    name = unicodedata.normalize("NFC", text).strip(" ")
     for sign in name:
         fault = _fault(sign)
         if fault:

@@ -137,18 +137,14 @@ def wanted(session: Session, event: Event) -> Wanted:
         case RunFinished():
             return Wanted(attempts=True, name=True, votes=True)
         case TextSent(text):
-            if session.expects == NAME or session.expects.startswith(NAME + ":"):
-                return Wanted(attempts=True, name=True, taken=likeness(text), board=_named(session))
+            if session.expects.startswith(NAME):
+                return Wanted(attempts=True, name=True, taken=likeness(text), board=session.expects.removeprefix(NAME))
             said = commands.parse(text)
             return _of_command(session, said.command if said else None)
         case ButtonPressed(payload):
             return _of_button(session, buttons.parse(payload))
         case _:
             return Wanted()
-
-
-def _named(session: Session) -> str:
-    return session.expects.removeprefix(NAME).removeprefix(":")
 
 
 def _of_command(session: Session, command: Command | None) -> Wanted:

@@ -11,6 +11,7 @@ depends_on = None
 
 def upgrade() -> None:
     """Go forward."""
+    _slots_of(80)
     op.create_table(
         "difficulties",
         sa.Column("item", sa.String(length=40), nullable=False),
@@ -18,6 +19,27 @@ def upgrade() -> None:
         sa.Column("difficulty", sa.Float(), nullable=False),
         sa.Column("answers", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("item", name=op.f("pk_difficulties")),
+    )
+    op.create_table(
+        "files",
+        sa.Column("id", sa.String(length=12), nullable=False),
+        sa.Column("chat", sa.String(length=12), nullable=False),
+        sa.Column("name", sa.String(length=80), nullable=False),
+        sa.Column("media", sa.String(length=80), nullable=False),
+        sa.Column("data", sa.LargeBinary(), nullable=False),
+        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["chat"], ["chats.id"], name=op.f("fk_files_chat_chats"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_files")),
+    )
+    with op.batch_alter_table("files") as batch_op:
+        batch_op.create_index("ix_files_chat", ["chat"], unique=False)
+
+    op.create_table(
+        "sweeps",
+        sa.Column("name", sa.String(length=24), nullable=False),
+        sa.Column("done_to", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("begun_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_sweeps")),
     )
     op.create_table(
         "attempts",
@@ -225,6 +247,13 @@ def upgrade() -> None:
         batch_op.create_index("ix_wishes_next_at", ["next_at"], unique=False)
 
 
+def _slots_of(length: int) -> None:
+    """Make room for the longest slot: a purpose with an id of 40 characters, a vote and a run."""
+    for table, missing in (("runs", False), ("replies", True)):
+        with op.batch_alter_table(table) as batch_op:
+            batch_op.alter_column("slot", type_=sa.String(length=length), existing_nullable=missing)
+
+
 def downgrade() -> None:
     """Go back."""
     op.drop_table("wishes")
@@ -238,5 +267,8 @@ def downgrade() -> None:
     op.drop_table("complaints")
     op.drop_table("cards")
     op.drop_table("board_names")
+    op.drop_table("sweeps")
+    op.drop_table("files")
     op.drop_table("attempts")
     op.drop_table("difficulties")
+    _slots_of(40)
