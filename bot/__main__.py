@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     say.add_argument("--as", dest="learner", required=True, metavar="LEARNER", help="who speaks; any name")
     say.add_argument("--json", action="store_true", help="print the neutral blocks, one JSON document an argument")
     say.add_argument("--no-runner", action="store_true", help="start no runner: nothing can be run or timed")
+    say.add_argument("--save", type=Path, metavar="FOLDER", help="write files that the bot offers into this folder")
     say.add_argument("texts", nargs="*", metavar="TEXT", help="a text, @FILE to upload, [2] or [label] to press")
     check = commands.add_parser("check", help="render every stop of every lesson, and run all that can be run")
     check.add_argument("lessons", nargs="*", metavar="LESSON", help="the lessons to run; all by default")
@@ -133,9 +134,24 @@ async def _say(found: settings.Settings, chosen: argparse.Namespace) -> int:
     chat = shell.ShellChat()
     async with hosting.open_app(found, os.environ, course, chat, adopt=False, with_runner=runs) as app:
         await app.runner_asked()
-        async for said, shown in shell.say(app, chosen.learner, chosen.texts, lambda name: Path(name).read_bytes()):
+        words = shell.say(
+            app, chosen.learner, chosen.texts, lambda name: Path(name).read_bytes(), chat, _saving(chosen.save)
+        )
+        async for said, shown in words:
             print(shell_render.as_json(said, shown) if chosen.json else shell_render.as_text(said, shown), flush=True)
     return 0
+
+
+def _saving(folder: Path | None) -> Callable[[str, bytes], None] | None:
+    """Give what writes files that the bot offers into a folder; None when no folder was named."""
+    if folder is None:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def save(name: str, data: bytes, into: Path = folder) -> None:
+        (into / Path(name).name).write_bytes(data)
+
+    return save
 
 
 async def _check(found: settings.Settings, chosen: argparse.Namespace) -> int:

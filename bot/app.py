@@ -218,8 +218,8 @@ class App:
         """Stop what runs for a learner who is stored no more, and close their chats with the last words."""
         for run in leaving.runs:
             self._spawn(self._cancel(run))
-        for each in leaving.chats:
-            await self._chat.forget(each, farewell if each == chat else ())
+        for each, address in leaving.chats:
+            await self._chat.forget(each, address, farewell if each == chat else ())
         self._spawn(self._store.owned().scrub())
 
     async def _make_up(self, chat: str, turn: Turn, leaving: Leaving | None) -> None:

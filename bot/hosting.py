@@ -15,6 +15,7 @@ from pathlib import Path
 from bot import codecheck, errands, second
 from bot.app import App, SystemClock, SystemDice
 from bot.engine.known import Dice
+from bot.engine.owned.rows import Keeping
 from bot.errors import SettingsError
 from bot.phraser import Phraser
 from bot.ports import Chat, Reports, Runner
@@ -157,6 +158,7 @@ async def open_app(  # noqa: PLR0913 - what differs between the commands
             dice=dice,
             chat=chat,
             errands=_errands(settings, store, course, stack),
+            keeping=Keeping(settings.keep_days, settings.backup_days),
         )
         stack.push_async_callback(app.close)
         await app.start(adopt=adopt)

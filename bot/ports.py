@@ -67,8 +67,11 @@ class Chat(Protocol):
         """Show a reply, or put it in the place of the one with the same number. Must not raise."""
         ...
 
-    async def forget(self, chat: str, farewell: Sequence[Shown]) -> None:
-        """Say the last words of a chat that is in the store no more, and let go of it. Must not raise."""
+    async def forget(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:
+        """Say the last words of a chat that is in the store no more, and let go of it. Must not raise.
+
+        `address` is where its replies went, for a platform that keeps that in the store.
+        """
         ...
 
 
@@ -189,9 +192,9 @@ class Errands(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """What must end when a learner is forgotten: their chats, and their runs that are not told yet."""
+    """What must end when a learner is forgotten: their chats with their addresses, and their runs not told yet."""
 
-    chats: tuple[str, ...]
+    chats: tuple[tuple[str, str], ...]
     runs: tuple[str, ...]
 
 

@@ -9,9 +9,23 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from bot.engine.effects import Ask, CancelRun, CheckCode, CloseAsk, CountTry, Edit, OpenAsk, Record, RunCode, Say, Turn
+from bot.engine.effects import (
+    Ask,
+    CancelRun,
+    CheckCode,
+    CloseAsk,
+    CountTry,
+    Edit,
+    Forget,
+    OpenAsk,
+    Record,
+    RunCode,
+    Say,
+    Turn,
+)
 from bot.engine.events import CodeChecked, Event, RunFinished, SyntaxTrouble
 from bot.engine.known import Known, KnownRun, Needs, needs
+from bot.engine.owned.rows import KeepFile
 from bot.engine.questions import ChooseOffered, KeepQuestion
 from bot.engine.remembering.rows import Complain, MoveCard, SetCap, SuspendCard, UndoReview, Visited
 from bot.engine.reminders.wishes import KeepWishes, Wishes
@@ -20,7 +34,7 @@ from bot.engine.session import Session, from_json, to_json
 from bot.engine.teaching.figures import Report
 from bot.engine.tries import CastVote, DropName, KeepAttempt, TakeName
 from bot.engine.turn import take_turn
-from bot.ports import ChatRow, Leaving, Opened, Shown, StoredFile, UnfinishedCheck, UnfinishedRun
+from bot.ports import ChatRow, Leaving, Opened, Shown, Store, StoredFile, UnfinishedCheck, UnfinishedRun
 from bot.stores.in_memory import Tries
 from bot.stores.remembered_in_memory import Memories
 from content.schema import Course
@@ -86,7 +100,7 @@ class RecordingChat:
         """Keep it."""
         self.shown.append((chat, shown))
 
-    async def forget(self, chat: str, farewell: Sequence[Shown]) -> None:
+    async def forget(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:  # noqa: ARG002 - as the port
         """Keep the last words, and that they were the last."""
         self.shown += [(chat, one) for one in farewell]
         self.forgotten.append(chat)
@@ -263,7 +277,8 @@ class MemoryStore:
 
     async def leaving(self, chat: str) -> Leaving:
         """Give this chat, and its runs that were not told."""
-        return Leaving((chat,), tuple(name for name, run in self._runs.items() if run.chat == chat and not run.told))
+        waiting = (name for name, run in self._runs.items() if run.chat == chat and not run.told)
+        return Leaving(((chat, ""),), tuple(waiting))
 
     async def file(self, chat: str, file: str) -> StoredFile | None:
         """Give a file of this chat."""
@@ -276,7 +291,7 @@ class MemoryStore:
     def _forget(self, chat: str) -> None:
         learner = self._learner(chat)
         self.wishes.pop(learner, None)
-        self.memories.forget(learner)
+        self.memories = Memories()  # of one learner, in the tests that forget one
         self.files = {name: pair for name, pair in self.files.items() if pair[0] != chat}
         self._runs = {name: run for name, run in self._runs.items() if run.chat != chat}
         del self._chats[chat]
@@ -354,34 +369,42 @@ class MemoryStore:
 class Conversation:
     """One learner and the engine, turn by turn, without an event loop.
 
-    Code is checked at once; runs wait in `waiting` until `finish` ends them.
+    Code is checked at once; runs wait in `waiting` until `finish` ends them. With a store of another kind, `at_once`
+    brings its coroutines to their end.
     """
 
-    def __init__(self, course: Course, capabilities: Capabilities | None = CAPABLE) -> None:
+    def __init__(
+        self,
+        course: Course,
+        capabilities: Capabilities | None = CAPABLE,
+        store: Store | None = None,
+        at_once: "Callable[[Coroutine[Any, Any, Any]], Any] | None" = None,
+    ) -> None:
         self.course = course
         self.capabilities = capabilities
-        self.store = MemoryStore()
+        self.at_once = at_once or _at_once
+        self.store: Any = store or MemoryStore()
         self.dice = FixedDice()
         self.clock = StandStillClock()
         self.waiting: list[Job] = []
         self.cancelled: list[str] = []
-        self.chat = _at_once(self.store.enter("test", "one", self.clock.now())).id
+        self.chat = self.at_once(self.store.enter("test", "one", self.clock.now())).id
 
     @property
     def session(self) -> Session:
         """The session as it is stored."""
-        opened = _at_once(self.store.open(self.chat, ""))
+        opened: Opened | None = self.at_once(self.store.open(self.chat, ""))
         assert opened is not None  # noqa: S101 - an empty key is never taken
         return opened.session
 
     def take(self, event: Event) -> tuple[Reply, ...]:
         """Answer one event; give what was said or edited by it, and by the check of code it led to."""
-        opened = _at_once(self.store.open(self.chat, ""))
+        opened = self.at_once(self.store.open(self.chat, ""))
         assert opened is not None  # noqa: S101 - an empty key is never taken
-        known = _at_once(self.store.load(self.chat, needs(opened.session, event)))
+        known = self.at_once(self.store.load(self.chat, needs(opened.session, event)))
         known = replace(known, capabilities=self.capabilities)
         turn = take_turn(opened.session, event, known, self.course, self.clock.now(), self.dice)
-        shown = _at_once(self.store.commit(self.chat, "", opened.revision, turn, self.clock.now())) or ()
+        shown = self.at_once(self.store.commit(self.chat, "", opened.revision, turn, self.clock.now())) or ()
         replies = [one.reply for one in shown]
         for effect in turn.effects:
             match effect:
@@ -391,17 +414,24 @@ class Conversation:
                     self.waiting.append(job)
                 case CancelRun(run):
                     self.cancelled.append(run)
+                case Forget():
+                    self.cancelled += [job.id for job in self.waiting]
+                    self.waiting.clear()
+                    self.chat = self._entered()
                 case _:
                     pass
         return tuple(replies)
+
+    def _entered(self) -> str:
+        return str(self.at_once(self.store.enter("test", "one", self.clock.now())).id)
 
     def finish(self, answer: Answer = printed) -> tuple[Reply, ...]:
         """End the run that waits longest, and tell it."""
         job = self.waiting.pop(0)
         result = answer(job)
-        _at_once(self.store.finish(job.id, result, self.clock.now()))
+        self.at_once(self.store.finish(job.id, result, self.clock.now()))
         replies = self.take(RunFinished(job.id, result))
-        _at_once(self.store.close_run(job.id))
+        self.at_once(self.store.close_run(job.id))
         return replies
 
 

@@ -17,6 +17,14 @@ NAME = "name:"
 """Begins the expectation of a name for the board; the id of the exercise whose board was shown follows."""
 
 
+WHEN = "when:"
+"""Begins the expectation of an hour or a zone for reminders; the slot's own name of their panel follows."""
+
+
+ERASE = "erase:"
+"""Begins the expectation of the second word that deletes everything; its token and its time (in seconds) follow."""
+
+
 def exercise_of(expects: str) -> str:
     """Give the id of the exercise for which code is expected; empty when none is."""
     return expects.removeprefix(EXERCISE).partition(":")[0] if expects.startswith(EXERCISE) else ""

@@ -30,7 +30,10 @@ _LISTED = (
     Command.ATTEMPTS,
     Command.BOARD,
     Command.MACHINE,
+    Command.REMIND,
     Command.PRIVACY,
+    Command.EXPORT,
+    Command.DELETE,
 )
 
 

@@ -29,6 +29,10 @@ class Moment:
         """Give the same moment with some of the session's fields changed."""
         return replace(self, session=self.session.with_(**changes))
 
+    def knowing(self, **changes: object) -> "Moment":
+        """Give the same moment with something of what is known changed."""
+        return replace(self, known=replace(self.known, **changes))  # type: ignore[arg-type]
+
     def turn(self, *effects: Effect) -> Turn:
         """End the turn here."""
         return Turn(self.session, effects)

@@ -40,8 +40,8 @@ def obeyed(moment: Moment, command: Said) -> Turn:
     match command.command:
         case Command.START:
             return _started(moment, command.argument)
-        case Command.HELP:
-            return help.helped(moment)
+        case Command.HELP | Command.WHERE:
+            return help.helped(moment) if command.command is Command.HELP else help.located(moment)
         case Command.MAP:
             return moment.turn(*course_map.course_map(moment))
         case Command.LESSON:
@@ -50,8 +50,8 @@ def obeyed(moment: Moment, command: Said) -> Turn:
             return reading.moved(moment, 1 if command.command is Command.NEXT else -1)
         case Command.WHERE:
             return help.located(moment)
-        case Command.CANCEL:
-            return cancelled(moment)
+        case Command.CANCEL | Command.START:
+            return cancelled(moment) if command.command is Command.CANCEL else _started(moment, command.argument)
         case Command.TIME | Command.RUN:
             return _code_wanted(moment, command.command)
         case Command.ATTEMPTS | Command.BOARD:

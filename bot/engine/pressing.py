@@ -42,10 +42,8 @@ def pressed(moment: Moment, payload: str) -> Turn:
             return _gone(moment, button)
         case Op.ANSWER:
             return _answered(moment, button)
-        case Op.CANCEL:
-            return runs.cancelled(moment, button.ref)
-        case Op.AGAIN:
-            return runs.again(moment, button.option)
+        case Op.CANCEL | Op.AGAIN:
+            return runs.again(moment, button.option) if button.op is Op.AGAIN else runs.cancelled(moment, button.ref)
         case Op.ACCEPT:
             return code.decided(moment, button.ref, button.option)
         case Op.REMIND | Op.ERASE:

@@ -111,6 +111,17 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """A file of ours for the learner to keep; its bytes stay in the store under `ref`, `size` counts them."""
+
+    ref: str
+    name: str
+    media: str
+    size: int
+    kind: Literal["file"] = "file"
+
+
+@dataclass(frozen=True, slots=True)
 class TimingRow:
     """One variant: times in nanoseconds for drawing, `shown` already worded (digits as the interval allows)."""
 
@@ -234,7 +245,7 @@ class Choices:
 
 
 Block = Annotated[
-    Heading | Paragraph | Bullets | CodeBlock | Picture | Attachment | Timings | Bits | Bars | Steps | Choices,
+    Heading | Paragraph | Bullets | CodeBlock | Picture | Attachment | File | Timings | Bits | Bars | Steps | Choices,
     Field(discriminator="kind"),
 ]
 

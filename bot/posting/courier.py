@@ -176,6 +176,20 @@ class Courier(Generic[D]):
         if box is not None:
             box.address = address
 
+    async def part(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:
+        """Send the last words of a chat that the store has no more; they are tried once, and nothing is kept of it."""
+        box = self._boxes.get(chat)
+        if box is not None:
+            box.silent = True
+            box.waiting.clear()
+            box.news.set()
+        for draft in (draft for shown in farewell if address for draft in self._drawing.draw(shown.reply)):
+            try:
+                await self._turn(address)
+                await self._line.send(address, draft, "")
+            except PostingError as error:
+                LOG.info("the last words of a chat did not go out: %s", error)
+
     async def quiet(self, chat: str, within_s: float) -> None:
         """Wait until nothing of a chat is left to go out, for some seconds."""
         box = self._boxes.get(chat)

@@ -3,7 +3,19 @@
 Law: every table that says something of a learner has a column `learner` whose deletion takes the row with it.
 """
 
-from sqlalchemy import Boolean, CheckConstraint, Column, Float, ForeignKey, Index, Integer, String, Table, Text
+from sqlalchemy import (
+    Boolean,
+    CheckConstraint,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+)
 
 from bot.stores.tables import UtcTime, metadata
 
@@ -154,6 +166,26 @@ complaints = Table(
     Column("made_at", UtcTime, nullable=False),
 )
 Index("ix_complaints_learner", complaints.c.learner)
+
+files = Table(
+    "files",
+    metadata,
+    Column("id", String(12), primary_key=True),
+    Column("chat", String(12), ForeignKey("chats.id", ondelete="CASCADE"), nullable=False),
+    Column("name", String(80), nullable=False),
+    Column("media", String(80), nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    Column("made_at", UtcTime, nullable=False),
+)
+Index("ix_files_chat", files.c.chat)
+
+sweeps = Table(
+    "sweeps",
+    metadata,
+    Column("name", String(24), primary_key=True),
+    Column("done_to", UtcTime),
+    Column("begun_at", UtcTime, nullable=False),
+)
 
 misses = Table(
     "misses",

@@ -12,6 +12,7 @@ from bot.engine.replies import (
     Choices,
     Code,
     CodeBlock,
+    File,
     Heading,
     Link,
     Number,
@@ -63,8 +64,9 @@ def _block(block: Block, number: int) -> str:
         case Picture(key, alt, caption):
             tail = f"\n{spans_text(caption)}" if caption else ""
             return f"[{key}] {alt}{tail}"
-        case Attachment(name, media, data):
-            return f"[{name}] {media}, {len(data) * 3 // 4} bytes"
+        case Attachment(name, media) | File(_, name, media):
+            size = block.size if isinstance(block, File) else len(block.data) * 3 // 4
+            return f"[{name}] {media}, {size} bytes"
         case Timings():
             return _timings(block)
         case Bits():

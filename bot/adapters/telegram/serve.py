@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import hmac
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -117,6 +117,11 @@ class TelegramChat:
         """Send a reply in its turn, or put it in the place of the one with the same number."""
         if self._courier is not None:
             await self._courier.show(chat, shown)
+
+    async def forget(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:
+        """Send the last words to where the chat was."""
+        if self._courier is not None:
+            await self._courier.part(chat, address, farewell)
 
     @asynccontextmanager
     async def serving(self, app: Hosted, webhook: Webhook | None = None) -> AsyncIterator["Serving"]:

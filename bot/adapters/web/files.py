@@ -10,10 +10,13 @@ import struct
 
 from markupsafe import Markup
 
-from bot.engine.replies import Attachment
+from bot.engine.replies import Attachment, File
 
 PIXELS = 8_000_000
 """Pixels of a picture beyond which it is only offered: a small file can unfold to gigabytes."""
+
+OFFERED = frozenset({"application/json", "text/csv"})
+"""Media types of our own files; nothing else is named to a browser."""
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _HEAD = 24
@@ -35,8 +38,10 @@ def safe_name(name: str) -> str:
     return _UNSAFE.sub("_", name.rsplit("/", 1)[-1]).lstrip("._-")[:_NAME_LIMIT] or "file"
 
 
-def attachment(block: Attachment, download: str) -> Markup:
+def attachment(block: Attachment | File, download: str) -> Markup:
     """Give a picture, or a link to save the file."""
+    if isinstance(block, File):
+        return offered(block, download)
     try:
         data = base64.b64decode(block.data, validate=True)
     except (binascii.Error, ValueError):
@@ -53,6 +58,14 @@ def attachment(block: Attachment, download: str) -> Markup:
         '<figure class="picture"><img src="data:image/png;base64,{}" alt="{}" width="{}" height="{}">'
         "<figcaption>{}</figcaption></figure>"
     ).format(base64.b64encode(data).decode(), name, *size, link)
+
+
+def offered(block: File, download: str) -> Markup:
+    """Give a link to a file of ours, which only the learner's own cookie opens."""
+    return Markup(
+        '<p class="file"><a class="save" download="{}" href="/files/{}">{} <bdi dir="ltr">{}</bdi> '
+        '<bdi dir="ltr" class="size">{}</bdi></a></p>'
+    ).format(safe_name(block.name), safe_name(block.ref), download, safe_name(block.name), _worded(block.size))
 
 
 def _worded(size: int) -> str:

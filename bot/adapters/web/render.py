@@ -65,7 +65,7 @@ def _block(block: replies.Block, look: Look) -> Markup:
             return _code_block(block, look)
         case replies.Picture():
             return _picture(block, look)
-        case replies.Attachment():
+        case replies.Attachment() | replies.File():
             return files.attachment(block, look.words.get("web.download", ""))
         case replies.Timings():
             return timings.figure(block, look.words, _spans)

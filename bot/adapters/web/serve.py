@@ -7,7 +7,7 @@ taken once.
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,7 +17,7 @@ from aiohttp.typedefs import Handler
 from markupsafe import Markup
 
 from bot.adapters.web import gate, pages, render
-from bot.adapters.web.files import png_size
+from bot.adapters.web.files import OFFERED, png_size, safe_name
 from bot.adapters.web.pace import Pace
 from bot.adapters.web.tab import MOVED, Tab, Talk, oldest_beyond
 from bot.ports import Shown
@@ -73,6 +73,13 @@ class WebChat:
         for tab in tabs:
             tab.tell(shown, html)
 
+    async def forget(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:  # noqa: ARG002 - as the port
+        """Show the last words; what a tab says after them is said by a new learner."""
+        for shown in farewell:
+            await self.show(chat, shown)
+        for tab in self._tabs.pop(chat, ()):
+            tab.let_go()
+
     def app_for(self, talk: Talk, settings: WebSettings) -> web.Application:
         """Build the application that serves this conversation.
 
@@ -87,6 +94,7 @@ class WebChat:
         app.router.add_get("/", site.page)
         app.router.add_get("/static/{digest}/{path:.+}", site.part)
         app.router.add_get("/pictures/{hash}/{key:.+}", site.picture)
+        app.router.add_get("/files/{file:[a-z0-9]{1,40}}", site.file)
         app.router.add_post("/enter", site.enter)
         app.router.add_get("/socket", site.socket)
         return app
@@ -216,6 +224,23 @@ class _Site:
         current = course.hash[:16] == request.match_info["hash"]
         headers = {"Content-Type": "image/png", **(_kept(_YEAR) if current else {"Cache-Control": "no-cache"})}
         return web.Response(body=data, headers=headers)
+
+    async def file(self, request: web.Request) -> web.Response:
+        """Give a file to the learner in whose chat it was offered, and to nobody else."""
+        external = self._gate.learner(request.cookies.get(gate.COOKIE))
+        if external is None:
+            raise web.HTTPUnauthorized
+        row = await self._talk.enter(PLATFORM, external)
+        found = await self._talk.file(row.id, request.match_info["file"])
+        if found is None:
+            raise web.HTTPNotFound
+        media = found.media if found.media in OFFERED else "application/octet-stream"
+        headers = {
+            "Content-Type": media,
+            "Content-Disposition": f'attachment; filename="{safe_name(found.name)}"',
+            "Cache-Control": "private, no-store",
+        }
+        return web.Response(body=found.data, headers=headers)
 
     async def enter(self, request: web.Request) -> web.Response:
         """Give every page of a browser the same learner.

@@ -16,7 +16,7 @@ from aiohttp import WSMsgType, web
 from bot.adapters.web import parse
 from bot.adapters.web.pace import Pace
 from bot.engine.events import Event
-from bot.ports import ChatRow, Shown
+from bot.ports import ChatRow, Shown, StoredFile
 from content.schema import Course
 
 HISTORY = 40
@@ -24,6 +24,9 @@ HISTORY = 40
 
 MOVED = 4008
 """The code with which the oldest tab is closed when a learner opens too many."""
+
+LEFT = 4010
+"""The code with which a tab is closed whose chat was deleted; its page comes back as a new learner's."""
 
 _QUEUE = 16
 _PENDING = 64
@@ -45,6 +48,10 @@ class Talk(Protocol):
 
     async def take(self, chat: str, event: Event, key: str) -> bool:
         """Take an event, and return when its turn is saved and shown; False when this key was taken already."""
+        ...
+
+    async def file(self, chat: str, file: str) -> StoredFile | None:
+        """Give a file that was offered in this very chat."""
         ...
 
     async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
@@ -70,6 +77,7 @@ class Tab:
         self._pace = pace
         self._draw = draw
         self._word = word
+        self._left = False
         self._change: int | None = None  # what the page has; None before it said so
         self._pending: dict[int, tuple[Shown, str]] = {}
         self._news = asyncio.Event()
@@ -82,6 +90,10 @@ class Tab:
             self._pending.clear()
         self._pending[shown.change] = (shown, html)
         self._news.set()
+
+    def let_go(self) -> None:
+        """The chat is no more: the next event closes the tab, whose page sends it again as a new learner's."""
+        self._left = True
 
     async def close(self, code: int) -> None:
         """Close the connection."""
@@ -130,6 +142,10 @@ class Tab:
         while (sent := await self._taken.get()) is not None:
             if failed:
                 continue  # what came after it keeps its place: the page sends all of it again, in order
+            if self._left:
+                failed = True
+                await self.close(LEFT)
+                continue
             try:
                 await self._talk.take(self.chat, parse.event(sent), f"web:{sent.id}")
                 await self._flush()  # who reads the acknowledgement has the answer already

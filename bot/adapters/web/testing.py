@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from bot.engine.events import Event
 from bot.engine.replies import Reply
-from bot.ports import Chat, ChatRow, Shown
+from bot.ports import Chat, ChatRow, Shown, StoredFile
 from content.schema import Course
 
 Answer = Callable[[Event], Sequence[tuple[str, Reply]]]
@@ -23,6 +23,7 @@ class MemoryTalk:
         self.taken: list[tuple[str, Event]] = []
         self.trouble: Exception | None = None
         self.blindness: Exception | None = None
+        self.files: dict[tuple[str, str], StoredFile] = {}
         self._answer = answer
         self._greeting = greeting
         self._shown: dict[str, dict[int, Shown]] = {}
@@ -58,6 +59,10 @@ class MemoryTalk:
             raise blindness
         shown = self._shown.get(chat, {})
         return tuple(one for _, one in sorted(shown.items()) if one.change > change)
+
+    async def file(self, chat: str, file: str) -> StoredFile | None:
+        """Give a file of this chat."""
+        return self.files.get((chat, file))
 
     async def say(self, chat: str, slot: str, reply: Reply, *, quietly: bool = False) -> Shown:
         """Say or edit; `quietly` saves and does not show, as a process that died between the two."""

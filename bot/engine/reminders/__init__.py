@@ -1,0 +1,1 @@
+"""When and how a learner wishes to be reminded; the package root imports nothing."""

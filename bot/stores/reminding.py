@@ -1,0 +1,130 @@
+"""Learners' wishes about reminders, and the claim by which one bot of many sends a digest that fell due.
+
+Law: a claim is a lease: who dies with it loses nothing but its time. The digest itself is sent by a turn, whose row
+says which day was told last; a second turn of the same day finds that row changed and is refused whole.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Row, and_, func, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bot.engine.remembering.kept import CAP
+from bot.engine.reminders.wishes import KeepWishes, Wishes
+from bot.ports import DueDigest
+from bot.stores import learned, locks, posted, tables
+from bot.stores.doors import Door
+
+_UNSET_ZONE = "UTC"
+"""What rows hold that were made for another wish, before a zone was chosen."""
+_LONGEST_LEASES = 10
+"""Leases that end later than so many from now were given by a clock that jumped, and bind nobody."""
+
+
+class StaleError(Exception):
+    """Another digest was sent since this turn read the wishes."""
+
+
+async def load(connection: AsyncConnection, chat: str) -> Wishes | None:
+    """Give the wishes of the chat's learner; None when there are none yet."""
+    table, chats = learned.wishes, tables.chats
+    wanted = select(table).join_from(chats, table, table.c.learner == chats.c.learner).where(chats.c.id == chat)
+    row = (await connection.execute(wanted)).one_or_none()
+    return None if row is None else _wishes(row)
+
+
+async def keep(connection: AsyncConnection, chat: str, row: KeepWishes) -> None:
+    """Store the wishes, and give a lease back.
+
+    Raises:
+        StaleError: when another digest was sent since they were read.
+    """
+    table, chats = learned.wishes, tables.chats
+    found = (
+        await connection.execute(
+            select(chats.c.learner, table.c.last_day)
+            .select_from(chats.outerjoin(table, table.c.learner == chats.c.learner))
+            .where(chats.c.id == chat)
+        )
+    ).one()
+    if (found.last_day or "") != row.known_day:
+        raise StaleError
+    wishes = row.wishes
+    values = {
+        "zone": wishes.zone or _UNSET_ZONE,
+        "reminders": wishes.reminders,
+        "remind_minute": wishes.minute,
+        "quiet_from": wishes.quiet_from,
+        "quiet_to": wishes.quiet_to,
+        "days_off": "".join(map(str, wishes.off)),
+        "next_at": wishes.next_at,
+        "last_day": wishes.last_day,
+        "unanswered": wishes.unanswered,
+        "leased_by": "",
+        "leased_until": None,
+    }
+    to = (sqlite if locks.is_sqlite(connection) else postgresql).insert(table)
+    put = to.values(learner=found.learner, daily_cap=CAP, **values)
+    await connection.execute(put.on_conflict_do_update(index_elements=["learner"], set_=values))
+
+
+class SqlReminding:
+    """Implements `Reminding` over a store's connections."""
+
+    def __init__(self, reader: Door, writer: Door) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def claim(self, now: datetime, holder: str, lease: timedelta, most: int) -> tuple[DueDigest, ...]:
+        """Take the digests that fell due and that nobody is sending, oldest first."""
+        table = learned.wishes
+        free = or_(
+            table.c.leased_until.is_(None),
+            table.c.leased_until <= now,
+            table.c.leased_until > now + _LONGEST_LEASES * lease,
+        )
+        due = and_(table.c.reminders.is_(True), table.c.next_at <= now, free)
+        async with self._writer.begin() as connection:
+            first = select(table.c.learner).where(due).order_by(table.c.next_at).limit(most)
+            if not locks.is_sqlite(connection):
+                first = first.with_for_update(skip_locked=True)
+            learners = (await connection.execute(first)).scalars().all()
+            if not learners:
+                return ()
+            mine = update(table).where(table.c.learner.in_(learners))
+            await connection.execute(mine.values(leased_by=holder, leased_until=now + lease))
+            return await _chats(connection, learners)
+
+
+async def _chats(connection: AsyncConnection, learners: Sequence[str]) -> tuple[DueDigest, ...]:
+    """Give each learner's chat: of those that can be reached, the one they used last."""
+    table, chats, boxes = learned.wishes, tables.chats, posted.mailboxes
+    silent = func.coalesce(boxes.c.silent, False)
+    wanted = (
+        select(chats.c.id, chats.c.learner, table.c.next_at, silent.label("silent"))
+        .join_from(chats, table, table.c.learner == chats.c.learner)
+        .outerjoin(boxes, boxes.c.chat == chats.c.id)
+        .where(chats.c.learner.in_(learners))
+        .order_by(silent.desc(), chats.c.changed_at, chats.c.id)
+    )
+    last = {row.learner: row for row in await connection.execute(wanted)}
+    found = sorted(last.values(), key=lambda row: row.next_at)
+    return tuple(DueDigest(row.id, row.next_at, bool(row.silent)) for row in found)
+
+
+def _wishes(row: Row[Any]) -> Wishes:
+    unset = row.zone == _UNSET_ZONE and not row.reminders
+    return Wishes(
+        zone="" if unset else row.zone,
+        reminders=row.reminders,
+        minute=row.remind_minute,
+        quiet_from=row.quiet_from,
+        quiet_to=row.quiet_to,
+        off=tuple(int(each) for each in row.days_off if each in "0123456"),
+        next_at=row.next_at,
+        last_day=row.last_day,
+        unanswered=row.unanswered,
+    )
