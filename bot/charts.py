@@ -22,7 +22,7 @@ _MOST = 12
 """Lines of each part that are drawn."""
 _WIDTH, _LINE, _HEAD = 9.0, 0.3, 1.1
 """Inches: the picture's width, the height of a line and of a part's head."""
-_TITLE = 46
+_TITLE = 52
 """Characters of a title that are drawn."""
 _WEAK = 0.1
 
@@ -105,7 +105,8 @@ def _isolated(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _TITLE else f"{text[:_TITLE]}…"
+    """Cut a long title between two words."""
+    return text if len(text) <= _TITLE else f"{text[:_TITLE].rsplit(' ', 1)[0]} …"
 
 
 def _register_fonts() -> None:

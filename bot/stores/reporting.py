@@ -51,7 +51,16 @@ async def accounts(connection: AsyncConnection, chat: str) -> tuple[str, ...]:
 
 
 async def gathered(connection: AsyncConnection, hashed: Callable[[str], str], course: Course, now: datetime) -> Report:
-    """Gather the report of a course."""
+    """Gather the report of a course, at one moment where the database can."""
+    if connection.dialect.name != "sqlite":
+        await connection.execution_options(isolation_level="REPEATABLE READ")
+    try:
+        return await _gathered(connection, hashed, course, now)
+    finally:
+        await connection.rollback()
+
+
+async def _gathered(connection: AsyncConnection, hashed: Callable[[str], str], course: Course, now: datetime) -> Report:
     learners = (await connection.execute(select(func.count()).select_from(tables.learners))).scalar_one()
     tallies = await _tallies(connection)
     answers, beliefs = await _answers(connection)

@@ -97,8 +97,8 @@ def _cell(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+def _figure(value: float | None) -> float | str:
+    return "" if value is None else round(value, 4)
 
 
 def _counts(counts: Mapping[str, int]) -> str:
