@@ -98,3 +98,29 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match="file"):
         installation_key(tmp_path / "file")
+
+
+def test_admins_and_the_answerer_are_read_and_their_mistakes_named(tmp_path: Path) -> None:
+    key = tmp_path / "key.txt"
+    key.write_text("sk-1")
+    good = {
+        "TASREE_ADMINS": "telegram:12, web:ab",
+        "TASREE_ANSWERER_URL": "http://127.0.0.1:9/v1/",
+        "TASREE_ANSWERER_MODEL": "small",
+        "TASREE_ANSWERER_KEY_FILE": str(key),
+    }
+    found = load(good)
+    assert found.admins == ("telegram:12", "web:ab")
+    assert (found.answerer_url, found.answerer_model) == ("http://127.0.0.1:9/v1", "small")
+    bad = {
+        "TASREE_ADMINS": "teacher",
+        "TASREE_ANSWERER_URL": "http://llm.example/v1",
+        "TASREE_ANSWERER_KEY_FILE": str(tmp_path / "none"),
+    }
+    with pytest.raises(SettingsError) as caught:
+        load(bad)
+    for part in ("TASREE_ADMINS=teacher", "https", "TASREE_ANSWERER_MODEL", str(tmp_path / "none")):
+        assert part in str(caught.value)
+    with pytest.raises(SettingsError) as caught:
+        load({"TASREE_ANSWERER_URL": "https://user:sk-secret@llm.example/v1", "TASREE_ANSWERER_MODEL": "m"})
+    assert "sk-secret" not in str(caught.value)
