@@ -7,16 +7,28 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from bot.engine.events import ButtonPressed, ChatOpened, CodeSent, Event, FileSent, RunProgressed, TextSent
+from bot.engine.events import (
+    ButtonPressed,
+    ChatBlocked,
+    ChatOpened,
+    CodeSent,
+    DigestFellDue,
+    Event,
+    FileSent,
+    RunProgressed,
+    TextSent,
+)
 from bot.engine.replies import Choices, Reply, Spans, Step
 from bot.testing import CAPABLE, MACHINE, Conversation
-from content.schema import Course, Explorer, Item, Seen
+from content.schema import Course, Explorer, Item, RecordedMachine, RecordedRatio, RecordedRun
 from sandbox_runner.protocol import (
     Accepted,
     Checked,
@@ -45,10 +57,8 @@ def told(reply: Reply) -> str:
     lines: list[str] = []
     for block in reply.blocks:
         match block.kind:
-            case "heading":
-                lines.append("# " + spans(block.spans))
-            case "paragraph":
-                lines.append(spans(block.spans))
+            case "heading" | "paragraph":
+                lines.append("# " * (block.kind == "heading") + spans(block.spans))
             case "bullets":
                 lines += [
                     f"{f'{i}.' if block.numbered else '-'} {spans(item)}" for i, item in enumerate(block.items, 1)
@@ -57,7 +67,7 @@ def told(reply: Reply) -> str:
                 lines += [f"``` {block.language} {block.title}".rstrip(), *block.code.split("\n"), "```"]
             case "picture":
                 lines.append(f"<picture {block.key}: {block.alt}>")
-            case "attachment":
+            case "attachment" | "file":
                 lines.append(f"<file {block.name} {block.media}>")
             case "timings":
                 lines += [f"| {row.name} | {row.shown} | {row.first_call}".rstrip(" |") for row in block.rows]
@@ -212,6 +222,12 @@ class Script:
         match what:
             case "finish":
                 return self.talk.finish(RESULTS[value])
+            case "at":
+                self.talk.clock.at = datetime.fromisoformat(value)
+                return ()
+            case "wait":
+                self.talk.clock.at += timedelta(hours=value)
+                return ()
             case "progress":
                 return self.talk.take(RunProgressed(self.talk.waiting[0].id, PROGRESS[value]))
             case _:
@@ -221,6 +237,10 @@ class Script:
         match what:
             case "open":
                 return ChatOpened()
+            case "falls_due":
+                return DigestFellDue()
+            case "blocked":
+                return ChatBlocked()
             case "press":
                 return ButtonPressed(self.buttons[value])
             case "payload":
@@ -264,18 +284,45 @@ def with_items(course: Course, kinds: Sequence[str], others: tuple[Item, ...]) -
     return course.model_copy(update={"lessons": lessons})
 
 
-def with_experiment(course: Course, devices: Sequence[str], seen: dict[str, Any] | None) -> Course:
-    """Give the course with the myths' experiment for other devices, where a conversation names them."""
+def with_experiment(course: Course, devices: Sequence[str], point: float | None) -> Course:
+    """Give the course with the myths' experiment for other devices, and a record of a GPU where a figure is given."""
     if not devices:
         return course
     lesson = course.lessons[0]
     examples = tuple(
         each.model_copy(update={"devices": tuple(devices)}) if each.id == "race" else each for each in lesson.examples
     )
-    figures = (Seen.model_validate(seen),) if seen else ()
-    myths = tuple(each.model_copy(update={"seen": figures}) for each in lesson.myths)
-    lesson = lesson.model_copy(update={"examples": examples, "myths": myths})
-    return course.model_copy(update={"lessons": (lesson, *course.lessons[1:])})
+    course = course.model_copy(
+        update={"lessons": (lesson.model_copy(update={"examples": examples}), *course.lessons[1:])}
+    )
+    if point is None:
+        return course
+    ratio = RecordedRatio(name="array", against="loop", point=point, low=point, high=point, claim="faster")
+    run = RecordedRun(
+        lesson=lesson.slug,
+        example="race",
+        device="cuda",
+        code=course.digest(lesson.slug, next(each for each in examples if each.id == "race")),
+        ending="ok",
+        confirmed=True,
+        checked="fresh_inputs",
+        noise=0.01,
+        ratios=(ratio,),
+    )
+    machine = RecordedMachine(
+        title="Stand-in GPU",
+        cpu="c",
+        cores=2,
+        gpu="g",
+        devices=("cuda",),
+        python="3",
+        numpy="2",
+        torch="2",
+        kernel="6",
+        recorded_at=datetime(2026, 1, 1, tzinfo=UTC),
+        runs=(run,),
+    )
+    return course.model_copy(update={"recorded": (machine,)})
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)

@@ -39,7 +39,8 @@ def privacy(moment: Moment) -> Turn:
     """Say what is kept of a learner, for how long, and how to have it or be rid of it."""
     words = moment.words
     keeping = moment.known.keeping
-    items = tuple(words.say(f"privacy.{what}", n=keeping.days) for what in _LISTED)
+    listed = (*_LISTED, "model") if moment.known.phrasing else (*_LISTED, "nobody")
+    items = tuple(words.say(f"privacy.{what}", n=keeping.days) for what in listed)
     backups = words.say("privacy.backups", n=keeping.backups) if keeping.backups else words.say("privacy.no_backups")
     ways = (presses.command(moment, Command.EXPORT), presses.command(moment, Command.DELETE))
     return moment.turn(
