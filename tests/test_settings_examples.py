@@ -68,4 +68,4 @@ def test_the_bots_example_shows_the_defaults() -> None:
 def test_the_bots_example_of_a_remote_runner_is_well_formed() -> None:
     with pytest.raises(SettingsError) as caught:
         bot_settings.load(example("bot.env.example"))
-    assert all("no such file" in line for line in str(caught.value).splitlines())
+    assert all("no such file" in line.lower() for line in str(caught.value).splitlines())
