@@ -1,4 +1,4 @@
-"""The teacher's command: `python -m content check`, `schema` and `draw`; nothing here runs a lesson's code."""
+"""The teacher's command: `python -m content check | new | draw | table | schema`; no lesson's code is run here."""
 
 import argparse
 import dataclasses
@@ -6,7 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from content import loader, recorded, schema
+from content import beginning, loader, recorded, schema, table
+from content.faults import CourseError
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -19,6 +20,12 @@ def main(argv: list[str] | None = None) -> int:
     check.add_argument(
         "--release", action="store_true", help="fail too where a recorded measurement is missing or stale"
     )
+    new = commands.add_parser("new", help="begin a lesson: its folder with every part, each saying what to write")
+    new.add_argument("slug", help="the lesson's name: small Latin letters, digits and hyphens")
+    new.add_argument("--root", type=Path, default=loader.HERE, help="the folder with course.yaml")
+    counted = commands.add_parser("table", help="print the table of lessons and their parts")
+    counted.add_argument("--root", type=Path, default=loader.HERE, help="the folder with course.yaml")
+    counted.add_argument("--into", type=Path, help="write it into this file, between its two marks")
     commands.add_parser("schema", help="print the JSON Schema of lesson.yaml for editors")
     draw = commands.add_parser("draw", help="draw the lessons' figures, for light and for dark screens")
     draw.add_argument("--root", type=Path, default=loader.HERE, help="the folder with course.yaml")
@@ -29,6 +36,10 @@ def main(argv: list[str] | None = None) -> int:
     if chosen.command == "schema":
         sys.stdout.write(schema_text())
         return 0
+    if chosen.command == "new":
+        return _new(chosen.root, chosen.slug)
+    if chosen.command == "table":
+        return _table(chosen.root, chosen.into)
     return _draw(chosen.root, only_look=chosen.check)
 
 
@@ -41,6 +52,7 @@ def schema_text() -> str:
 def _check(root: Path, *, as_json: bool, release: bool) -> int:
     course, faults = loader.survey(root)
     wanting = recorded.wanting(course) if course else []
+    left_over = beginning.unwritten(root)
     if as_json:
         found = {
             "ok": course is not None,
@@ -48,6 +60,7 @@ def _check(root: Path, *, as_json: bool, release: bool) -> int:
             "lessons": [lesson.slug for lesson in course.lessons] if course else [],
             "faults": [dataclasses.asdict(fault) for fault in faults],
             "not_recorded": wanting,
+            "unwritten": [dataclasses.asdict(each) for each in left_over],
         }
         sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
     elif course:
@@ -59,7 +72,35 @@ def _check(root: Path, *, as_json: bool, release: bool) -> int:
     else:
         sys.stdout.writelines(f"{fault}\n" for fault in faults)
         sys.stdout.write(f"{len(faults)} fault(s)\n")
-    return 0 if course and not (release and (wanting or not course.recorded)) else 1
+    if left_over and not as_json:
+        sys.stdout.writelines(f"{each}\n" for each in left_over)
+        sys.stdout.write(f"{len(left_over)} text(s) and file(s) still to write\n")
+    return 0 if course and not left_over and not (release and (wanting or not course.recorded)) else 1
+
+
+def _new(root: Path, slug: str) -> int:
+    try:
+        written = beginning.begin(root, slug)
+    except beginning.RefusedError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.writelines(f"written: {name}\n" for name in written)
+    sys.stdout.write(f"named in course.yaml: {slug}; `python -m content check` lists what is still to write\n")
+    return 0
+
+
+def _table(root: Path, into: Path | None) -> int:
+    try:
+        course = loader.load_course(root)
+        if into is None:
+            sys.stdout.write(table.table(course))
+        else:
+            word = "written" if table.write(into, course) else "unchanged"
+            sys.stdout.write(f"{word}: {into}\n")
+    except (CourseError, table.NoPlaceError, OSError, UnicodeDecodeError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
 
 
 def _draw(root: Path, *, only_look: bool) -> int:

@@ -31,7 +31,7 @@ def root(tmp_path: Path) -> Path:
     shutil.copytree(loader.HERE / "lessons", folder / "lessons", ignore=kept)
     for name in ("course.yaml", "retired.yaml"):
         shutil.copy(loader.HERE / name, folder / name)
-    (folder / "course.yaml").write_text("lessons: [vectorise]\n")
+    (folder / "course.yaml").write_text("lessons:\n  - vectorise\n")
     for other in (folder / "lessons").iterdir():
         if other.name != "vectorise":
             shutil.rmtree(other)

@@ -24,7 +24,14 @@ def test_check_prints_every_fault_and_exits_with_1(
 def test_check_prints_json_for_programs(root: Path, lesson: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["check", "--root", str(root), "--json"]) == 0
     good = json.loads(capsys.readouterr().out)
-    assert good == {"ok": True, "hash": loader.load_course(root).hash, "lessons": ["vectorise"], "faults": []}
+    assert good == {
+        "ok": True,
+        "hash": loader.load_course(root).hash,
+        "lessons": ["vectorise"],
+        "faults": [],
+        "not_recorded": [],
+        "unwritten": [],
+    }
     lesson.write_text(lesson.read_text().replace("minutes: 35", "minutes: 0"))
     assert command.main(["check", "--root", str(root), "--json"]) == 1
     bad = json.loads(capsys.readouterr().out)
