@@ -279,19 +279,8 @@ class Finding(Closed):
     holds_when: tuple[Literal["faster", "slower", "same"], ...] = Field(min_length=1)
 
 
-class Seen(Closed):
-    """What an experiment was seen to give on a machine: how many times as fast `name` was as `against`."""
-
-    device: Literal["cpu", "cuda"]
-    machine: str = Field(min_length=2, max_length=60)
-    ratio: float = Field(gt=0)
-
-
 class Myth(Closed):
-    """A claim to vote on; the experiment is run and the measured verdict shown.
-
-    `seen` are figures of other machines, said as theirs where the device is not at hand.
-    """
+    """A claim to vote on; the experiment is run and the measured verdict shown."""
 
     id: Id
     rev: int = Field(default=1, ge=1)
@@ -300,7 +289,6 @@ class Myth(Closed):
     truth: Literal["fact", "myth", "depends"]
     experiment: Id
     finding: Finding
-    seen: tuple[Seen, ...] = ()
     explanation: Prose
 
 

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 
 from bot.engine import measured as figures_of
 from bot.engine.bubbles import paragraphs
-from bot.engine.figures import plain
 from bot.engine.moment import Moment
 from bot.engine.purposes import Purpose, Why
 from bot.engine.replies import Block, Bullets, Code, Number, Paragraph, Spans, Strong, Text
 from bot.engine.session import Side
 from bot.engine.wording import inline
-from content.schema import Finding, Myth
+from content.schema import Finding, Myth, RecordedMachine, RecordedRatio, RecordedRun
 from sandbox_runner.protocol import Claim, Ratio, Result
 
 _TURNED = {Claim.FASTER: Claim.SLOWER, Claim.SLOWER: Claim.FASTER}
@@ -53,27 +52,21 @@ def on_each(moment: Moment, myth: Myth, sides: Sequence[Side], vote: str) -> tup
 
 
 def elsewhere(moment: Moment, myth: Myth, devices: Sequence[str]) -> tuple[Block, ...]:
-    """Say which device was measured where the experiment could run on more, and what the lesson saw on another."""
+    """Say which device was measured where the experiment could run on more, and what was recorded on the others."""
     words = moment.words
-    able = next(
-        (each.devices for lesson in moment.course.lessons for each in lesson.examples if each.id == myth.experiment), ()
-    )
-    only = set(able) - set(devices) and len(devices) == 1
+    pairs = ((lesson, each) for lesson in moment.course.lessons for each in lesson.examples)
+    found = next((pair for pair in pairs if pair[1].id == myth.experiment), None)
+    if found is None:
+        return ()
+    lesson, example = found
+    only = set(example.devices) - set(devices) and len(devices) == 1
     head = (Paragraph(words.say("myth.only_here", device=words.say(f"device.{devices[0]}"))),) if only else ()
-    seen = tuple(
-        (
-            Strong(words.text(f"device.{each.device}")),
-            Text(" "),
-            *words.say("myth.seen", machine=Code(each.machine), ratio=Number(f"{plain(each.ratio)}×")),
-        )
-        for each in myth.seen
-        if each.device not in devices
+    there = tuple(
+        _recorded(moment, myth, machine, run)
+        for machine, run in moment.course.seen(lesson.slug, example)
+        if run.device not in devices and any(_decides(ratio, myth.finding) for ratio in run.ratios)
     )
-    if not seen:
-        return head
-    finding = myth.finding
-    names = {"name": Code(finding.name), "against": Code(finding.against)}
-    return (*head, Paragraph(words.say("myth.seen_elsewhere", **names)), Bullets(seen))
+    return (*head, *((Paragraph(words.say("myth.seen_elsewhere")), Bullets(there)) if there else ()))
 
 
 def told(moment: Moment, myth: Myth, vote: str) -> tuple[Block, ...]:
@@ -118,8 +111,7 @@ def _held(ratios: tuple[Ratio, ...], finding: Finding) -> str:
 
 def _side(moment: Moment, myth: Myth, side: Side, verdict: str) -> Spans:
     words = moment.words
-    pair = {myth.finding.name, myth.finding.against}
-    ratio = next((each for each in side.ratios if {each.name, each.against} == pair), None)
+    ratio = next((each for each in side.ratios if _decides(each, myth.finding)), None)
     figure = figures_of.verdict(moment, ratio) if ratio else words.say(f"ending.{side.ending}")
     return (
         Strong(words.text(f"device.{side.device}")),
@@ -128,6 +120,29 @@ def _side(moment: Moment, myth: Myth, side: Side, verdict: str) -> Spans:
         Text(" "),
         *figure,
     )
+
+
+def _recorded(moment: Moment, myth: Myth, machine: RecordedMachine, run: RecordedRun) -> Spans:
+    words = moment.words
+    ratio = next(_as_measured(each) for each in run.ratios if _decides(each, myth.finding))
+    date = Number(machine.recorded_at.date().isoformat())
+    return (
+        Strong(words.text(f"device.{run.device}")),
+        Text(" "),
+        *words.say("myth.seen_on", machine=Code(machine.title), date=date),
+        Text(" "),
+        *words.say(f"myth.{_held((ratio,), myth.finding)}_there"),
+        Text(" "),
+        *figures_of.verdict(moment, ratio),
+    )
+
+
+def _as_measured(ratio: RecordedRatio) -> Ratio:
+    return Ratio(ratio.name, ratio.against, ratio.point, (ratio.low, ratio.high), Claim(ratio.claim), 0)
+
+
+def _decides(ratio: Ratio | RecordedRatio, finding: Finding) -> bool:
+    return {ratio.name, ratio.against} == {finding.name, finding.against}
 
 
 def _votes(moment: Moment, myth: Myth, vote: str) -> Spans:

@@ -7,8 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
