@@ -19,6 +19,8 @@ from sandbox_runner.sandbox.lines import JOIN_S, Started
 
 _CREDENTIALS = struct.Struct("3i")
 _SAID_BYTES = 4096
+_LOOKS = 3
+"""A process may end between the look at its child and the look at itself."""
 
 
 class NotBornError(SetupError):
@@ -146,11 +148,16 @@ class Cradle:
             Path(path).write_text(str(pid), encoding="ascii")
 
     def _check_birth(self, pid: int) -> None:
-        """Look that this pid is a child of the parent's: it waits for its order, so the pid is still its own."""
-        status = Path("/proc", str(pid), "status").read_text(encoding="utf-8", errors="replace")
-        if f"\nPPid:\t{self._parent}\n" not in status:
-            message = f"process {pid} is not the parent's child"
-            raise NotBornError(message)
+        """Look that this pid is a child of the parent's, or of a child that only forks it and is gone then.
+
+        It waits for its order, so that the pid is still its own.
+        """
+        for _ in range(_LOOKS):
+            above = _parent_of(pid)
+            if self._parent in {above, _parent_of(above)}:
+                return
+        message = f"process {pid} is not the parent's child"
+        raise NotBornError(message)
 
     def close_inner(self) -> None:
         """Close the ends that were handed on."""
@@ -164,6 +171,14 @@ class Cradle:
         self._hello.close()
         self.channel.close()
         self.report.close()
+
+
+def _parent_of(pid: int) -> int:
+    try:
+        status = Path("/proc", str(pid), "status").read_text(encoding="utf-8", errors="replace")
+        return int(status.partition("\nPPid:")[2].split(None, 1)[0])
+    except (OSError, ValueError, IndexError):
+        return -1
 
 
 async def reader_of(descriptor: int) -> asyncio.StreamReader:

@@ -40,6 +40,7 @@ class Nest:
     """
 
     slot: int
+    modules: tuple[str, ...] = ("numpy", "torch")
     compiled: str = ""
     vectors: str = ""
 
@@ -178,7 +179,12 @@ async def start_parent(sandbox: Bubblewrap, nest: Nest) -> Parent:
     host = sandbox.host
     job = Staged("warm-parent", b"", _DUMMY, _LIMITS, nest.slot)
     inside = host.interpreter.inside
-    settings = {"compiler": bool(nest.compiled), "vectors": nest.vectors, "dummy": f"/code/{_DUMMY}"}
+    settings = {
+        "modules": nest.modules,
+        "compiler": bool(nest.compiled),
+        "vectors": nest.vectors,
+        "dummy": f"/code/{_DUMMY}",
+    }
     program = "/harness/tasree_harness/warm/parent.py"
     command = [inside, "-I", "-B", "-X", "utf8", program, json.dumps(settings)]
     order = sandbox.order_parent(job, command, {nest.compiled: COMPILED} if nest.compiled else {})

@@ -48,6 +48,7 @@ class Parent:
         self._fonts: dict[str, bytes] = {}
         self._links = 0
         self._home = -1
+        self._returns = False
         self._modules = {
             name: importlib.import_module(f"tasree_harness.{name}")
             for name in ("wire", "play", "running", "timing", "keeper", "collecting", "warm.kernel", "warm.memory",
@@ -70,8 +71,11 @@ class Parent:
             self._modules["warm.learner"].link_compiled(self._settings["dummy"])
         self._read_fonts(os.environ.get("MPLCONFIGDIR", ""))
         preload = self._modules["warm.preloading"].preload
-        names = preload(compiler=self._settings["compiler"], vectors=self._settings["vectors"])
+        names = preload(
+            self._settings["modules"], compiler=self._settings["compiler"], vectors=self._settings["vectors"]
+        )
         self._home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        self._returns = self._can_return()
         large = self._modules["warm.memory"].settle()
         threads = len(os.listdir("/proc/self/task"))
         shared = self._modules["warm.memory"].shared()
@@ -105,21 +109,39 @@ class Parent:
             if len(descriptors) == _PARTS:
                 self._fork(descriptors)
         except OSError as refused:
-            with socket.socket(fileno=os.dup(descriptors[0])) as hello:
-                _say(hello, kind="refused", why=f"the parent cannot fork: {refused}")
+            _refuse(descriptors[0], refused)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
         return True
 
     def _fork(self, descriptors: list[int]) -> None:
+        """Fork a child that is the first process of a namespace of its own."""
         kernel = self._modules["warm.kernel"]
-        kernel.unshare(kernel.NEWPID)  # for what is forked next: the first process of a namespace of its own
+        if self._returns:
+            kernel.unshare(kernel.NEWPID)  # for what is forked next
+            try:
+                if os.fork() == 0:
+                    self._be_born(descriptors)
+            finally:
+                kernel.enter(self._home, kernel.NEWPID)
+        elif os.fork() == 0:  # one that goes there for good, and leaves its child to us
+            try:
+                kernel.unshare(kernel.NEWPID)
+                if os.fork() == 0:
+                    self._be_born(descriptors)
+            except OSError as refused:
+                _refuse(descriptors[0], refused)
+            finally:
+                os._exit(0)
+
+    def _can_return(self) -> bool:
+        """Whether this process may come back to its own namespace; not where that belongs to another user's."""
         try:
-            if os.fork() == 0:
-                self._be_born(descriptors)
-        finally:
-            kernel.enter(self._home, kernel.NEWPID)
+            self._modules["warm.kernel"].enter(self._home, self._modules["warm.kernel"].NEWPID)
+        except OSError:
+            return False
+        return True
 
     def _be_born(self, descriptors: list[int]) -> None:
         """In the child: hold what is its own, put up the walls, keep the job. Does not return."""
@@ -167,6 +189,11 @@ def _hold(descriptors: list[int]) -> None:
     null = os.open("/dev/null", os.O_RDONLY)
     os.dup2(null, 0)
     os.closerange(_HELLO + 1, 1 << 20)
+
+
+def _refuse(hello: int, why: OSError) -> None:
+    with socket.socket(fileno=os.dup(hello)) as line:
+        _say(line, kind="refused", why=f"the parent cannot fork: {why}")
 
 
 def _say(line: socket.socket, **fields: object) -> None:

@@ -15,14 +15,14 @@ _told: list = []  # type: ignore[type-arg]
 """What sets the threads of numpy's OpenBLAS, which read its variable when it was loaded."""
 
 
-def preload(*, compiler: bool, vectors: str = "") -> list[str]:
-    """Import; give the names. `vectors` is what was found once of the CPU's vector instructions ("1" or "0")."""
+def preload(modules: list, *, compiler: bool, vectors: str = "") -> list[str]:  # type: ignore[type-arg]
+    """Import what there is of `modules`; give the names. `vectors` is what was found once of the CPU's vector instructions ("1" or "0")."""
     kept = dict(os.environ)
     os.environ.update(SETTINGS | ({_VECTORS: vectors} if vectors else {}))
     try:
         with contextlib.suppress(ImportError):
             importlib.import_module("tqdm").tqdm.monitor_interval = 0  # its monitor is a thread
-        names = [name for name in ("numpy", "torch") if _imported(name)]
+        names = [name for name in modules if _imported(name)]
         _rehearse()
         _told.extend(_blas())
         torch = sys.modules.get("torch")

@@ -1,0 +1,193 @@
+"""That a parent is replaced in time without a job being lost, and that a cold start is never silent.
+
+The parents of these tests load nothing.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox_runner.protocol import Device, Ending, Job, JobKind, Machine, Phase, Progress, Result, Wall
+from sandbox_runner.sandbox.bubblewrap import Bubblewrap, open_bubblewrap
+from sandbox_runner.sandbox.host import SandboxSettings
+from sandbox_runner.sandbox.interpreter import Interpreter
+from sandbox_runner.warm.environment import stamp
+from sandbox_runner.warm.nursery import Nursery, Rules
+from sandbox_runner.warm.parent import Nest, Parent
+from sandbox_runner.warm.starting import WarmStart
+from sandbox_runner.worker import SandboxWorker
+
+if TYPE_CHECKING:
+    from conftest import Walls
+
+pytestmark = pytest.mark.sandbox
+QUICK = Rules(look_s=0.05, again_s=0.1)
+WAITS = "import time\nprint('began', flush=True)\ntime.sleep(0.6)\nprint('done')"
+
+
+@dataclass
+class Kept:
+    """A nursery that is kept, the worker over it, and what was written of both."""
+
+    nursery: Nursery
+    worker: SandboxWorker
+    notes: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+    told: list[Wall] = field(default_factory=list)
+
+    async def run(
+        self, source: str, hear: Callable[[Progress], None] = lambda _: None, device: Device = Device.CPU
+    ) -> Result:
+        return await self.worker.run_job(Job("test", JobKind.RUN, source, "learner", device), 0, hear)
+
+    async def until(self, event: str, times: int = 1) -> None:
+        await soon(lambda: sum(name == event for name, _ in self.notes) >= times)
+
+    def parent(self) -> int:
+        return self.nursery.pids()[0]
+
+
+async def soon(come: Callable[[], bool]) -> None:
+    """Wait for what must come."""
+    async with asyncio.timeout(30):
+        while not come():  # noqa: ASYNC110 - what it waits for tells nobody
+            await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def kept(
+    sandbox: Bubblewrap, rules: Rules = QUICK, proof: Callable[[Parent], str] = lambda _: ""
+) -> AsyncIterator[Kept]:
+    """Keep a nursery while it lasts."""
+
+    async def make() -> Nest:
+        return Nest(slot=7, modules=())
+
+    async def prove(parent: Parent) -> str:
+        return proof(parent)
+
+    def note(event: str, **values: object) -> None:
+        found.notes.append((event, values))
+
+    nursery = Nursery(sandbox, make, prove, note, rules, quiet=contextlib.nullcontext)
+    found = Kept(nursery, SandboxWorker(WarmStart(sandbox, nursery, note), Machine(), grace_s=1.0))
+    keeping = asyncio.create_task(nursery.keep(found.told.append))
+    try:
+        yield found
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        await nursery.close()
+
+
+@pytest.fixture
+async def sandbox(walls: "Walls", learners_python: Path) -> AsyncIterator[Bubblewrap]:
+    """Give a sandbox whose folder other users can see into."""
+    base_uid = 950_000 + os.getpid() % 10_000 * 8
+    opened = await open_bubblewrap(SandboxSettings(str(learners_python), base_uid=base_uid))
+    yield opened
+    await opened.close()
+
+
+async def test_a_job_whose_parent_is_killed_is_run_again_cold_and_the_next_is_warm(sandbox: Bubblewrap) -> None:
+    async with kept(sandbox) as found:
+        early = await found.run("print(1)")
+        await found.until("parent_ready")
+
+        def kill(progress: Progress) -> None:
+            if progress.phase is Phase.RUN and len(killed) == 0:
+                killed.append(found.parent())
+                os.kill(found.parent(), signal.SIGKILL)
+
+        killed: list[int] = []
+        result = await found.run(WAITS, kill)
+        assert (result.ending, result.stdout.head) == (Ending.OK, "began\ndone\n")
+        assert (early.start, result.start) == ("cold:no_parent", "cold:parent_died")
+        assert "cold_start" in [name for name, _ in found.notes]
+        await found.until("parent_ready", 2)
+        after = await found.run("print(2)")
+        assert (after.ending, after.start) == (Ending.OK, "warm")
+        assert found.parent() not in killed
+        assert found.told[-1].stands
+
+
+async def test_a_parent_that_bore_enough_is_replaced_and_its_last_job_ends_in_peace(sandbox: Bubblewrap) -> None:
+    async with kept(sandbox, replace(QUICK, births=1)) as found:
+        await found.until("parent_ready")
+        first = found.parent()
+        await found.run("print(1)")
+        long = asyncio.create_task(found.run(WAITS))
+        await found.until("parent_ready", 2)
+        assert found.parent() != first
+        result = await long
+        assert (result.ending, result.start, result.stdout.head) == (Ending.OK, "warm", "began\ndone\n")
+        await soon(lambda: not Path("/proc", str(first)).exists())
+
+
+async def test_a_parent_that_does_not_prove_itself_gives_no_child_and_the_wall_says_why(sandbox: Bubblewrap) -> None:
+    async with kept(sandbox, proof=lambda _: "signals: process 7 can be signalled") as found:
+        await found.until("parent_refused")
+        result = await found.run("print(1)")
+        assert (result.ending, result.start) == (Ending.OK, "cold:wall_missing")
+        assert found.nursery.pids() == ()
+        assert (found.told[0].stands, found.told[0].matters) == (False, False)
+        assert "process 7 can be signalled" in found.told[0].detail
+        assert ("cold_start", {"why": "wall_missing"}) in found.notes
+
+
+async def test_a_parent_from_before_a_change_of_the_environment_gives_no_more_children(
+    sandbox: Bubblewrap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = ["before"]
+    monkeypatch.setattr("sandbox_runner.warm.nursery.stamp", lambda _: now[0])
+    gate = asyncio.Event()
+    gate.set()
+
+    @asynccontextmanager
+    async def quiet() -> AsyncIterator[None]:
+        await gate.wait()
+        yield
+
+    async with kept(sandbox) as found:
+        found.nursery._quiet = quiet
+        await found.until("parent_ready")
+        gate.clear()
+        now[0] = "after"
+        await found.until("parent_due", 2)
+        changed = await found.run("print(1)")
+        gate.set()
+        await found.until("parent_ready", 2)
+        renewed = await found.run("print(2)")
+        assert (changed.start, renewed.start) == ("cold:environment_changed", "warm")
+
+
+def test_the_stamp_changes_with_a_package_of_the_environment(tmp_path: Path) -> None:
+    packages = tmp_path / "lib" / "python3.11" / "site-packages"
+    (packages / "torch").mkdir(parents=True)
+    found = Interpreter("/env/bin/python", ((str(tmp_path), "/env"),), "", "", "", "")
+    before = stamp(found)
+    assert stamp(found) == before
+    (packages / "numpy-2.dist-info").mkdir()
+    after = stamp(found)
+    assert after != before
+    os.utime(packages / "torch", ns=(1, 1))
+    assert stamp(found) != after
+
+
+async def test_a_child_whose_walls_cannot_be_put_up_is_no_child_and_its_job_starts_cold(
+    sandbox: Bubblewrap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = sandbox.order_child
+    monkeypatch.setattr(sandbox, "order_child", lambda job: whole(job) | {"filter": ""})
+    async with kept(sandbox) as found:
+        await found.until("parent_ready")
+        result = await found.run("print(1)")
+        assert (result.ending, result.start) == (Ending.OK, "cold:wall_refused")
+        assert [values["detail"] for name, values in found.notes if name == "not_born"] != []
