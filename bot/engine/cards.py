@@ -76,15 +76,10 @@ def undone(moment: Moment, ask_id: str) -> Turn:
         present is None or not present.ahead or (present.kind, present.lesson) == (last.series.kind, last.series.lesson)
     )
     aside = moment.session.aside if same or present is None else (*moment.session.aside, present)
-    session = moment.session.unasked().with_(
-        series=last.series, aside=aside, asked=ask.id, graded=None, expects=Expects.NOTHING.value
-    )
+    session = moment.session.unasked().with_(series=last.series, aside=aside, graded=None)
     note = Paragraph(moment.words.say("review.undone"))
-    front: tuple[Block, ...] = (*paragraphs(cast("Card", found[1]).front), *buttons(_flip(moment, ask)))
-    return Turn(
-        session,
-        (Record((rows.UndoReview(last.review, ask.id),)), Edit(slot(ask), Reply(front)), *said(note)),
-    )
+    told = Edit(slot(ask), Reply((*_both_sides(cast("Card", found[1])), note)))
+    return shown(moment.at(session)).after(Record((rows.UndoReview(last.review, ask.id),)), told)
 
 
 def left_out(moment: Moment, card_id: str, *also: Block) -> Turn:

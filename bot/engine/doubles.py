@@ -6,7 +6,7 @@ their question they saw, and `asks` and `practice` know what became of it.
 
 from datetime import datetime, timedelta
 
-from bot.engine import buttons
+from bot.engine import buttons, presses
 from bot.engine.buttons import Op
 from bot.engine.effects import Record, Turn
 from bot.engine.events import ButtonPressed, Event
@@ -15,6 +15,10 @@ from bot.engine.session import Pressed, Session
 
 AT_ONCE = timedelta(seconds=3)
 """So soon after itself a press is the same press."""
+_OPENING = frozenset(
+    {Op.GO, Op.QUIZ, Op.CARDS, Op.MYTHS, Op.EXPLORE, Op.EXAMPLE, Op.AGAIN, Op.REVIEW, Op.REPORT, Op.COMMAND}
+)
+"""What these lead to would be said or begun a second time; the others know by themselves what they were pressed for."""
 
 
 def twice(session: Session, event: Event, now: datetime) -> bool:
@@ -22,15 +26,19 @@ def twice(session: Session, event: Event, now: datetime) -> bool:
     last = session.pressed
     if last is None or not isinstance(event, ButtonPressed) or event.payload != last.payload:
         return False
-    button = buttons.parse(event.payload)
-    return (
-        button is not None and button.op is not Op.ANSWER and abs(now.timestamp() - last.at) < AT_ONCE.total_seconds()
-    )
+    return abs(now.timestamp() - last.at) < AT_ONCE.total_seconds()
 
 
 def noted(before: Session, event: Event, turn: Turn, now: datetime) -> Turn:
     """Remember the press for the next event, and keep the stops that were visited in this turn."""
-    pressed = Pressed(event.payload[: buttons.LIMIT], now.timestamp()) if isinstance(event, ButtonPressed) else None
+    pressed = Pressed(event.payload, now.timestamp()) if isinstance(event, ButtonPressed) and _opens(event) else None
     new = tuple(Visited(stop) for stop in turn.session.visited if stop not in before.visited)
     kept = Turn(turn.session.with_(pressed=pressed), turn.effects)
     return kept.after(Record(new)) if new else kept
+
+
+def _opens(event: ButtonPressed) -> bool:
+    button = buttons.parse(event.payload)
+    if button is None:
+        return False
+    return button.op in _OPENING or (button.op is Op.ANSWER and button.option.startswith(presses.HINT))

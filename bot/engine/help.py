@@ -21,6 +21,10 @@ _LISTED = (
     Command.EXAMPLE,
     Command.QUIZ,
     Command.CARDS,
+    Command.REVIEW,
+    Command.CAP,
+    Command.PLACEMENT,
+    Command.PROGRESS,
     Command.MYTHS,
     Command.EXERCISE,
     Command.EXPLORE,
@@ -120,13 +124,6 @@ def odd(moment: Moment, kind: str) -> Turn:
     words = moment.words
     key = f"odd.{kind}"
     return moment.turn(*said(Paragraph(words.say(key if words.has(key) else "odd.other"))))
-
-
-def privacy(moment: Moment) -> Turn:
-    """Say what is kept of a learner."""
-    words = moment.words
-    items = tuple(words.say(f"privacy.{what}") for what in ("identity", "kept", "code", "never"))
-    return moment.turn(*said(Heading(words.say("privacy.title")), Bullets(items)))
 
 
 def _under_way(moment: Moment) -> tuple[Block, ...]:

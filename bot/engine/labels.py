@@ -39,6 +39,8 @@ def payload(moment: Moment, text: str) -> str | None:
         option = next((option for key, option in _OF_THE_ASK.items() if typed(key)), "")
         if option:
             return encode(Op.ANSWER, ask.id, option)
+    if ask and ask.kind == "card" and ask.id == moment.session.asked and typed("hold"):
+        return encode(Op.REVIEW, "hold", ask.item)
     if ask and moment.session.graded and moment.session.graded.ask == ask.id and typed("undo"):
         return encode(Op.REVIEW, "undo", ask.id)
     pending = moment.session.pending

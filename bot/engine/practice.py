@@ -99,9 +99,7 @@ def answered(moment: Moment, ask: Ask, answer: str) -> Turn:
     if at_hand is None:
         return asks.refused(moment, "ask.gone")
     if answer.startswith(presses.HINT):
-        # A hint that another press has shown is passed over.
-        again = presses.marking(answer) not in {None, ("hint", moment.session.hinted)}
-        return moment.turn() if again else _hinted(moment, at_hand)
+        return _hinted(moment, at_hand, presses.marking(answer))
     if answer == presses.DONT_KNOW:
         blocks = (Paragraph(moment.words.say("quiz.dont_know")), *_solution(moment, at_hand))
         earned = moment.session.earned
@@ -202,14 +200,16 @@ def _asked(moment: Moment) -> Turn:
     return moment.turn(*stored, *shown)
 
 
-def _hinted(moment: Moment, at_hand: _Open) -> Turn:
+def _hinted(moment: Moment, at_hand: _Open, meant: tuple[str, int] | None) -> Turn:
+    """Show a hint: the one that the press was made for, once more where it was shown before, else the next."""
     item, shown = at_hand.item, moment.session.hinted
-    if panels.placing(moment) or shown >= len(item.hints):
+    index = min(meant[1], shown) if meant else shown
+    if panels.placing(moment) or index >= len(item.hints):
         key = "placement.no_hints" if panels.placing(moment) else "quiz.no_more_hints"
         head: tuple[Block, ...] = (Paragraph(moment.words.say(key)),)
     else:
-        moment = moment.changed(hinted=shown + 1)
-        head = _hint(moment, item, shown)
+        moment = moment.changed(hinted=max(shown, index + 1))
+        head = _hint(moment, item, index)
     moment, told = panels.asked(moment, item, at_hand.ask, *head)
     return moment.turn(*told)
 

@@ -29,7 +29,7 @@ from bot.engine.letters import count, fold, number
         ("أين كنت", Command.WHERE),
         ("اختبار", Command.QUIZ),
         ("أريد الاختبار الآن", Command.QUIZ),
-        ("مراجعة", Command.CARDS),
+        ("مراجعة", Command.REVIEW),
         ("خرافة أم حقيقة", Command.MYTHS),
         ("خرافة أم حقيقة؟", Command.MYTHS),
         ("شغّل المثال", Command.EXAMPLE),

@@ -41,8 +41,11 @@ def shows(item: Item) -> frozenset[str]:
 
 def items(lesson: Lesson, counts: Mapping[str, int]) -> tuple[str, ...]:
     """Give a check's items, those first that meet the misconceptions shown most often."""
-    met = {item.id: max((counts.get(each, 0) for each in shows(item)), default=0) for item in lesson.check}
-    return tuple(sorted(met, key=lambda item: -met[item]))
+
+    def met(item: Item) -> int:
+        return max((counts.get(each, 0) for each in shows(item)), default=0)
+
+    return tuple(item.id for item in sorted(lesson.check, key=lambda item: -met(item)))
 
 
 def next_up(lesson: Lesson, ahead: tuple[str, ...], misconception: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ Law: a review is begun anew from what is due now, and loses no card that waits f
 is said of how much has piled up.
 """
 
+from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
@@ -56,8 +57,10 @@ def begun(moment: Moment, *, more: bool = False) -> Turn:
     ids = _ids(moment, now, kept, more=more)
     if not ids:
         return _nothing(moment, kept, now).after(*moved)
-    moment = moment.at(_without_reviews(moment))
-    session, _ = series.taken_up(moment.session, "review", "", ids)
+    again = _second_tries(moment)
+    session, _ = series.taken_up(moment.at(_without_reviews(moment)).session, "review", "", ids)
+    if session.series:
+        session = session.with_(series=replace(session.series, missed=again))
     intro = Paragraph(moment.words.say("review.intro", n=len(ids)))
     return cards.shown(moment.at(session)).after(*moved, *said(intro))
 
