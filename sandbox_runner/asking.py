@@ -137,11 +137,15 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The work of one call: operations in products of matrices, bytes that must be moved, the products' type."""
+    """The work of one call: operations in products of matrices, bytes that must be moved, the products' type.
+
+    `least` of the operations no way of computing it can spare (Winograd's and causal attention's are fewer).
+    """
 
     flops: int = 0
     bytes: int = 0
     dtype: str = ""
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True)

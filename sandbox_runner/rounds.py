@@ -347,19 +347,21 @@ class Rounds:
     def reach(self, variant: int, median_ns: float) -> Reach:
         """Hold a time against what this machine can do."""
         counted = self.counted.get(variant, Counted())
-        return reach(median_ns, max(counted.flops, 0), max(counted.bytes, 0), counted.dtype, self.ceilings)
+        flops, moved = max(counted.flops, 0), max(counted.bytes, 0)
+        return reach(median_ns, flops, moved, counted.dtype, self.ceilings, max(counted.least, 0))
+
+    def reached(self) -> dict[int, Reach]:
+        """Hold the median of each variant that was measured against what this machine can do."""
+        return {i: self.reach(i, stats.enclose(means).point) for i, means in self.samples.items() if means}
 
     def confirms(self) -> bool:
-        """Tell whether the parent's clock confirms every figure."""
-        return self.outer.confirms() and not self.hearing.unsettled
+        """Tell whether the parent's clock confirms every figure, and the machine's ceilings none contradict."""
+        doubtful = any(each.doubtful for each in self.reached().values())
+        return self.outer.confirms() and not self.hearing.unsettled and not doubtful
 
     def impossible(self) -> tuple[int, Reach] | None:
         """Name a variant that is faster than the machine."""
-        for i, means in self.samples.items():
-            reached = self.reach(i, stats.enclose(means).point) if means else None
-            if reached is not None and reached.impossible:
-                return i, reached
-        return None
+        return next(((i, each) for i, each in self.reached().items() if each.impossible), None)
 
     def ratios(self, named: tuple[Named, ...], checking: Checking) -> tuple[Ratio, ...]:
         """Sum up each pair that has been measured at all, from paired rounds or, where they are few, from blocks."""

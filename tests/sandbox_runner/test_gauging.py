@@ -149,7 +149,11 @@ def test_faster_than_the_machine_is_impossible_where_the_ceilings_were_measured_
     assert reach(1e5, 10**8, 0, "float32", CEILINGS).impossible
     assert not reach(1e5, 10**8, 0, "float32", CEILINGS | {"noise": 0.3}).impossible
     assert not reach(1e5, 10**8, 0, "bfloat16", CEILINGS).impossible
-    assert not reach(0.98e6, 10**8, 0, "float32", CEILINGS).impossible
+    assert not reach(0.98e6, 10**8, 0, "float32", CEILINGS).doubtful
+    little = reach(0.8e6, 10**8, 0, "float32", CEILINGS)
+    assert (little.doubtful, little.impossible) == (True, False)
+    spared = reach(0.5e6, 10**8, 0, "float32", CEILINGS, least=10**8 * 4 // 9)
+    assert (spared.doubtful, spared.impossible) == (False, False)
 
 
 COUNTED = """\
