@@ -21,7 +21,7 @@ from bot.adapters.shell import reporting as shell_reporting
 from bot.adapters.shell import serve as shell
 from bot.adapters.web import render as web_render
 from bot.adapters.web import serve
-from bot.app import App, SystemDice
+from bot.app import App, SystemClock, SystemDice
 from bot.errors import BotError
 from content import loader, recorded, tongue
 from content.faults import CourseError
@@ -65,6 +65,13 @@ def _parser() -> argparse.ArgumentParser:
     say.add_argument("--no-runner", action="store_true", help="start no runner: nothing can be run or timed")
     say.add_argument("--save", type=Path, metavar="FOLDER", help="write files that the bot offers into this folder")
     say.add_argument("texts", nargs="*", metavar="TEXT", help="a text, @FILE to upload, [2] or [label] to press")
+    tick = commands.add_parser("tick", help="send the reminders that fell due and sweep what is old, once")
+    tick.add_argument(
+        "--at", type=_moment, metavar="TIME", help="as if it were this time, such as 2026-12-01T17:00+03:00"
+    )
+    tick.add_argument(
+        "--platform", default="shell", metavar="NAME", help="whose learners are reminded; shell by default"
+    )
     check = commands.add_parser("check", help="render every stop of every lesson, and run all that can be run")
     check.add_argument("lessons", nargs="*", metavar="LESSON", help="the lessons to run; all by default")
     check.add_argument("--no-runner", action="store_true", help="render only")
@@ -94,7 +101,9 @@ async def _web(found: settings.Settings, _: argparse.Namespace) -> int:
         hosting.try_address(found.web_host, found.web_port)
         chat = serve.WebChat()
         course = loader.load_course(found.content)
-        async with hosting.open_app(found, os.environ, course, chat, adopt=True, with_runner=True) as app:
+        async with hosting.open_app(
+            found, os.environ, course, chat, adopt=True, with_runner=True, platform=serve.PLATFORM
+        ) as app:
             loop = asyncio.get_running_loop()
             stop = asyncio.Event()
             for number in (signal.SIGINT, signal.SIGTERM):
@@ -140,6 +149,33 @@ async def _say(found: settings.Settings, chosen: argparse.Namespace) -> int:
         async for said, shown in words:
             print(shell_render.as_json(said, shown) if chosen.json else shell_render.as_text(said, shown), flush=True)
     return 0
+
+
+async def _tick(found: settings.Settings, chosen: argparse.Namespace) -> int:
+    logging.getLogger("tasree.app").setLevel(logging.ERROR)  # that no runner answers is no news here
+    clock = _StandingClock(chosen.at) if chosen.at else SystemClock()
+    course = loader.load_course(found.content)
+    due, swept = await hosting.tick(found, course, shell.ShellChat(), clock, chosen.platform)
+    print(f"digests due: {due}\nswept: {swept}")
+    return 0
+
+
+class _StandingClock:
+    """The time that a person named."""
+
+    def __init__(self, at: datetime) -> None:
+        self._at = at
+
+    def now(self) -> datetime:
+        """Give that time."""
+        return self._at
+
+
+def _moment(text: str) -> datetime:
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise argparse.ArgumentTypeError(f"{text} names no zone: write 2026-12-01T17:00+03:00")  # noqa: EM102, TRY003
+    return at.astimezone(UTC)
 
 
 def _saving(folder: Path | None) -> Callable[[str, bytes], None] | None:
@@ -254,6 +290,7 @@ _AWAITED: dict[str, Callable[[settings.Settings, argparse.Namespace], Coroutine[
     "web": _web,
     "telegram": _telegram,
     "say": _say,
+    "tick": _tick,
     "check": _check,
     "record": _record,
     "preview": _preview,

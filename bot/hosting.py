@@ -8,7 +8,7 @@ import contextlib
 import fcntl
 import logging
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -18,10 +18,12 @@ from bot.engine.known import Dice
 from bot.engine.owned.rows import Keeping
 from bot.errors import SettingsError
 from bot.phraser import Phraser
-from bot.ports import Chat, Reports, Runner
+from bot.ports import Chat, Clock, Reports, Runner
+from bot.reminding import Reminder
 from bot.settings import Settings, installation_key
 from bot.stores import postgres, sqlite
 from bot.stores.sql import SqlStore
+from bot.sweeping import Sweeper
 from content.schema import Course
 from sandbox_runner.client import EmbeddedRunner, RunnerClient
 from sandbox_runner.errors import RunnerError, UnavailableError
@@ -133,10 +135,12 @@ async def open_app(  # noqa: PLR0913 - what differs between the commands
     adopt: bool,
     with_runner: bool,
     prepare: Callable[[SqlStore], Awaitable[None]] | None = None,
+    platform: str = "",
 ) -> AsyncIterator[App]:
     """Open the store, begin the runner, and give the app; everything is closed at the end.
 
-    `prepare` is given the store before anything of earlier runs is taken up.
+    `prepare` is given the store before anything of earlier runs is taken up. With a `platform` its learners are
+    reminded, and what is old is swept, as long as the app is open.
 
     Raises:
         SettingsError, StoreError: naming what is wrong.
@@ -162,7 +166,46 @@ async def open_app(  # noqa: PLR0913 - what differs between the commands
         )
         stack.push_async_callback(app.close)
         await app.start(adopt=adopt)
+        if platform:
+            reminder = Reminder(app, store.reminding(), SystemClock(), dice.identity(), (platform,))
+            sweeper = Sweeper(store.owned(), lambda: app.course, SystemClock(), settings.keep_days)
+            stack.push_async_callback(_ended, [asyncio.create_task(each.run()) for each in (reminder, sweeper)])
         yield app
+
+
+async def tick(settings: Settings, course: Course, chat: Chat, clock: Clock, platform: str) -> tuple[int, str]:
+    """Send the digests that fell due, and sweep what is old, once; gives how many were due, and what was swept.
+
+    Raises:
+        SettingsError, StoreError: naming what is wrong.
+    """
+    key = installation_key(settings.data)
+    dice = SystemDice()
+    keeping = Keeping(settings.keep_days, settings.backup_days)
+    async with contextlib.AsyncExitStack() as stack:
+        store = await _store(settings, key, dice)
+        stack.push_async_callback(store.close)
+        app = App(
+            course=course,
+            store=store,
+            runner=NoRunner(),
+            checker=codecheck.LimitedChild(),
+            clock=clock,
+            dice=dice,
+            chat=chat,
+            keeping=keeping,
+        )
+        stack.push_async_callback(app.close)
+        await app.start(adopt=False)
+        due = await Reminder(app, store.reminding(), clock, dice.identity(), (platform,)).tick()
+        swept = await Sweeper(store.owned(), lambda: course, clock, settings.keep_days).sweep()
+    return due, "nothing, it was done today" if swept is None else str(swept)
+
+
+async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @asynccontextmanager

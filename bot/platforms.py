@@ -50,7 +50,16 @@ async def serve_telegram(
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(chat.close)
             app = await stack.enter_async_context(
-                hosting.open_app(found, environment, course, chat, adopt=True, with_runner=True, prepare=chat.attach)
+                hosting.open_app(
+                    found,
+                    environment,
+                    course,
+                    chat,
+                    adopt=True,
+                    with_runner=True,
+                    prepare=chat.attach,
+                    platform="telegram",
+                )
             )
             stop = asyncio.Event()
             loop = asyncio.get_running_loop()

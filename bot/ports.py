@@ -235,8 +235,14 @@ class DueDigest:
 class Reminding(Protocol):
     """Digests that fell due."""
 
-    async def claim(self, now: datetime, holder: str, lease: timedelta, most: int) -> tuple[DueDigest, ...]:
-        """Take those that nobody is sending; who does not send them within the lease has lost them to others."""
+    async def claim(
+        self, now: datetime, holder: str, lease: timedelta, platforms: Sequence[str], most: int
+    ) -> tuple[DueDigest, ...]:
+        """Take those of these platforms that nobody is sending; who does not send in time has lost them to others."""
+        ...
+
+    async def postpone(self, due: DueDigest, to: datetime) -> None:
+        """Put a digest off that is still due as it was claimed."""
         ...
 
 

@@ -38,8 +38,6 @@ _LESSON_LINK, _SECTION_LINK, _ITEM_LINK = "lesson-", "section-", "item-"
 def obeyed(moment: Moment, command: Said) -> Turn:
     """Do what was asked for in words or by a command's button."""
     match command.command:
-        case Command.START:
-            return _started(moment, command.argument)
         case Command.HELP | Command.WHERE:
             return help.helped(moment) if command.command is Command.HELP else help.located(moment)
         case Command.MAP:
@@ -48,8 +46,6 @@ def obeyed(moment: Moment, command: Said) -> Turn:
             return _lesson(moment, command.argument)
         case Command.NEXT | Command.BACK:
             return reading.moved(moment, 1 if command.command is Command.NEXT else -1)
-        case Command.WHERE:
-            return help.located(moment)
         case Command.CANCEL | Command.START:
             return cancelled(moment) if command.command is Command.CANCEL else _started(moment, command.argument)
         case Command.TIME | Command.RUN:

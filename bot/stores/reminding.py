@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, and_, func, or_, select, update
+from sqlalchemy import Row, and_, exists, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -78,28 +78,41 @@ class SqlReminding:
         self._reader = reader
         self._writer = writer
 
-    async def claim(self, now: datetime, holder: str, lease: timedelta, most: int) -> tuple[DueDigest, ...]:
+    async def claim(
+        self, now: datetime, holder: str, lease: timedelta, platforms: Sequence[str], most: int
+    ) -> tuple[DueDigest, ...]:
         """Take the digests that fell due and that nobody is sending, oldest first."""
-        table = learned.wishes
+        table, chats = learned.wishes, tables.chats
+        reached = exists().where(chats.c.learner == table.c.learner, chats.c.platform.in_(platforms))
         free = or_(
             table.c.leased_until.is_(None),
             table.c.leased_until <= now,
             table.c.leased_until > now + _LONGEST_LEASES * lease,
         )
-        due = and_(table.c.reminders.is_(True), table.c.next_at <= now, free)
+        due = and_(table.c.reminders.is_(True), table.c.next_at <= now, free, reached)
         async with self._writer.begin() as connection:
             first = select(table.c.learner).where(due).order_by(table.c.next_at).limit(most)
             if not locks.is_sqlite(connection):
-                first = first.with_for_update(skip_locked=True)
+                first = first.with_for_update(skip_locked=True, of=table)
             learners = (await connection.execute(first)).scalars().all()
             if not learners:
                 return ()
             mine = update(table).where(table.c.learner.in_(learners))
             await connection.execute(mine.values(leased_by=holder, leased_until=now + lease))
-            return await _chats(connection, learners)
+            return await _chats(connection, learners, platforms)
+
+    async def postpone(self, due: DueDigest, to: datetime) -> None:
+        """Put a digest off, and give its lease back."""
+        table, chats = learned.wishes, tables.chats
+        learner = select(chats.c.learner).where(chats.c.id == due.chat).scalar_subquery()
+        async with self._writer.begin() as connection:
+            still = update(table).where(table.c.learner == learner, table.c.next_at == due.at)
+            await connection.execute(still.values(next_at=to, leased_by="", leased_until=None))
 
 
-async def _chats(connection: AsyncConnection, learners: Sequence[str]) -> tuple[DueDigest, ...]:
+async def _chats(
+    connection: AsyncConnection, learners: Sequence[str], platforms: Sequence[str]
+) -> tuple[DueDigest, ...]:
     """Give each learner's chat: of those that can be reached, the one they used last."""
     table, chats, boxes = learned.wishes, tables.chats, posted.mailboxes
     silent = func.coalesce(boxes.c.silent, False)
@@ -107,7 +120,7 @@ async def _chats(connection: AsyncConnection, learners: Sequence[str]) -> tuple[
         select(chats.c.id, chats.c.learner, table.c.next_at, silent.label("silent"))
         .join_from(chats, table, table.c.learner == chats.c.learner)
         .outerjoin(boxes, boxes.c.chat == chats.c.id)
-        .where(chats.c.learner.in_(learners))
+        .where(chats.c.learner.in_(learners), chats.c.platform.in_(platforms))
         .order_by(silent.desc(), chats.c.changed_at, chats.c.id)
     )
     last = {row.learner: row for row in await connection.execute(wanted)}
