@@ -1,8 +1,9 @@
 """The fixed labels of buttons typed as text: which press they are."""
 
-from bot.engine import asks, presses
+from bot.engine import asks, boards, presses
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
+from bot.engine.expects import exercise_of
 from bot.engine.letters import fold
 from bot.engine.moment import Moment
 from sandbox_runner.protocol import Device
@@ -15,6 +16,7 @@ _OF_THE_ASK = {
     "easy": presses.EASY,
     "confirm": presses.CONFIRM,
 }
+_OF_THE_BOARD = {"join_board": boards.JOIN, "rename_on_board": boards.JOIN, "leave_board": boards.LEAVE}
 _COMMANDS = {
     "go_on_reading": Command.NEXT,
     "begin_first": Command.NEXT,
@@ -49,6 +51,10 @@ def payload(moment: Moment, text: str) -> str | None:
     device = next((each for each in Device if typed(f"on_{each}")), None)
     if pending and pending.choosing and device:
         return encode(Op.ACCEPT, pending.check, device.value)
+    board = next((option for key, option in _OF_THE_BOARD.items() if typed(key)), "")
+    exercise = exercise_of(moment.session.expects)
+    if board and exercise:
+        return encode(Op.BOARD, exercise, board)
     go_on = presses.go_on_with_series(moment)
     if go_on and folded == fold(go_on.label):
         return go_on.payload

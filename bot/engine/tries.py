@@ -157,7 +157,8 @@ def _of_command(session: Session, command: Command | None) -> Wanted:
             return Wanted(votes=True)
         case _:
             # A typed label or answer: what it leads to is read later than this.
-            return Wanted(attempts=session.expects.startswith(EXERCISE), votes=bool(session.asked))
+            at_exercise = session.expects.startswith(EXERCISE)
+            return Wanted(attempts=at_exercise, name=at_exercise, votes=bool(session.asked))
 
 
 def _of_button(session: Session, button: Button | None) -> Wanted:

@@ -413,3 +413,11 @@ def test_what_is_graded_is_found_by_its_solve() -> None:
     assert tasks.solves("x = 1\ndef solve(x):\n    return x")
     assert tasks.solves("solve = compile_it(f)")
     assert not tasks.solves("# def solve(x): ...\nresolve = 1\n    def solve(): ...")
+
+
+def test_the_labels_of_the_board_may_be_typed(task: Conversation) -> None:
+    task.take(TextSent("اختيار اسم للوحة"))
+    task.take(TextSent("نور"))
+    assert task.store.tries.names[task.session.learner].name == "نور"
+    task.take(TextSent("مغادرة اللوحة"))
+    assert task.store.tries.names == {}
