@@ -140,7 +140,7 @@ class SqlOwned:
             row = (await connection.execute(select(table).where(table.c.name == _SWEPT))).one_or_none()
             if row is not None and now - _DAILY < row.begun_at <= now:
                 return None
-            since = row.done_to if row is not None else None
+            since = row.done_to if row is not None and row.done_to is not None and row.done_to <= before else None
             await connection.execute(delete(table).where(table.c.name == _SWEPT))
             await connection.execute(insert(table).values(name=_SWEPT, done_to=since, begun_at=now))
         faded = await self._fade(since, before, fade)
@@ -197,10 +197,15 @@ def _value(name: str, value: object) -> object:
         return value.isoformat()
     if name in _JSON and isinstance(value, str) and value:
         try:
-            return json.loads(value)
+            return _without_solution(name, json.loads(value))
         except ValueError:
             return value
     return value
+
+
+def _without_solution(name: str, value: object) -> object:
+    """Take out of a job what an exercise's submission was held against: the solution is the course's, not the learner's."""
+    return value | {"exercise": None} if name == "job" and isinstance(value, dict) else value
 
 
 # --- old things -------------------------------------------------------------------------------------------------------
