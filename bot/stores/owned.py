@@ -204,7 +204,7 @@ def _value(name: str, value: object) -> object:
 
 
 def _without_solution(name: str, value: object) -> object:
-    """Take out of a job what an exercise's submission was held against: the solution is the course's, not the learner's."""
+    """Take out of a job what a submission was held against: the solution is the course's, not the learner's."""
     return value | {"exercise": None} if name == "job" and isinstance(value, dict) else value
 
 

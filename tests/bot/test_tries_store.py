@@ -9,7 +9,7 @@ from bot.engine.known import Known, Needs
 from bot.engine.purposes import Purpose, Why
 from bot.engine.tries import GAVE_UP, Attempt, CastVote, DropName, KeepAttempt, Row, Standing, TakeName, Wanted
 from bot.stores.sql import SqlStore
-from sandbox_runner.protocol import Job, JobKind
+from sandbox_runner.protocol import Check, Exercise, Job, JobKind
 from tests.bot.databases import Database
 from tests.bot.test_store import NOW
 
@@ -139,3 +139,16 @@ async def test_a_board_is_read_by_its_index(database: Database, store: SqlStore,
     if database.kind == "sqlite":
         statement = "EXPLAIN QUERY PLAN SELECT ratio FROM attempts WHERE exercise = 'task' AND board = 1"
         assert "ix_attempts_board" in str(await database.execute(statement))
+
+
+async def test_a_copy_of_ones_own_rows_holds_no_solution(store: SqlStore, chats: list[str]) -> None:
+    opened = await store.open(chats[0], "")
+    assert opened is not None
+    task = Exercise("def solve(): ...", "SECRET = 1", (Check(1, 1, 1e-9),))
+    job = Job("r1", JobKind.EXERCISE, "def solve(): pass", "h", exercise=task)
+    await store.commit(chats[0], "", opened.revision, Turn(opened.session, (RunCode(job, "task:t:r1:r1"),)), NOW)
+    known = await store.load(chats[0], Needs(own=True))
+    assert "def solve(): pass" in str(known.own)
+    assert "SECRET" not in str(known.own)
+    (run,) = await store.unfinished()
+    assert run.job == job
