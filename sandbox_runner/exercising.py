@@ -17,6 +17,7 @@ from sandbox_runner.asking import Done, Harness, Made, Named, OursFailedError, P
 from sandbox_runner.challenge import Challenges
 from sandbox_runner.channel import Channel, HungUp, Tampered
 from sandbox_runner.checking import Checking
+from sandbox_runner.disturbing import look, told
 from sandbox_runner.measuring import Measured, forged, remarks
 from sandbox_runner.pinning import Place, apart, place_on
 from sandbox_runner.protocol import Check, Checked, Ending, Exercise, Flag, Job, Phase, Progress
@@ -121,7 +122,9 @@ class _Exercise:
             self.rounds = Rounds(self.seats, self.clock, self.rng, BUDGET_S[self.job.budget], per_call, challenges)
             self.rounds.ceilings = self.ceilings
             self.rounds.outer.trusted = frozenset({_STARTER, _REFERENCE})
+            host = look(self.place.inner)
             await self.rounds.run()
+            self.flags += told(host, look(self.place.inner), None)
 
     async def _check(self) -> None:
         """Run every check and one more on a seed that nobody knew; all are run, so that all that fails is told.

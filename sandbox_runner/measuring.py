@@ -15,6 +15,7 @@ from sandbox_runner.asking import Done, Harness, Held, Named, Parsed, Pinned, Se
 from sandbox_runner.challenge import Challenges
 from sandbox_runner.channel import Channel, HungUp, Tampered
 from sandbox_runner.checking import Checking
+from sandbox_runner.disturbing import look, told
 from sandbox_runner.mistakes import Mistakes, arranged
 from sandbox_runner.pinning import Place, apart, place_on
 from sandbox_runner.protocol import Checked, Device, Ending, Fault, Flag, Job, Phase, Progress, Ratio, Reached, Variant
@@ -167,9 +168,12 @@ class _Timing:
             self.rounds.ceilings = self.ceilings
             if checking.cuda:
                 self.rounds.least_block_ns = LEAST_BLOCK_CUDA_NS
-            before, begin = self.cpu_s(), self.clock()
+            before, begin, host = self.cpu_s(), self.clock(), look(self.place.inner)
             await self.rounds.run()
-            self._look_at_cores(before, self.cpu_s(), (self.clock() - begin) / 1e9)
+            after, wall_s = self.cpu_s(), (self.clock() - begin) / 1e9
+            self._look_at_cores(before, after, wall_s)
+            used = None if before is None or after is None else after - before
+            self.flags += told(host, look(self.place.inner), used)
         if setup.makes and any(checking.compiled):
             await self._odd_size_last(checking, n)
         if self.mistakes:

@@ -2,7 +2,7 @@
 
 Law: a count is a claim like all that is said here; it makes a result shown beside what the machine can do, or doubted,
 never believed. Operations are those of products only (2 for each multiply-add), as torch's own counter has them;
-`least` is what of them no way of computing spares: Winograd's convolutions do with a 2.25th, causal attention with half.
+`least` is what of them no way of computing spares: Winograd's convolutions do with a 2.25th, causal attention with 1/2.
 """
 
 import contextlib
