@@ -12,6 +12,7 @@ from bot.engine.effects import Ask, CloseAsk, Effect, Record, Turn
 from bot.engine.expects import Expects
 from bot.engine.moment import Moment
 from bot.engine.purposes import Purpose, Why
+from bot.engine.remembering import choosing
 from bot.engine.replies import Block, Heading, Paragraph
 from bot.engine.tries import CastVote
 from bot.engine.wording import inline
@@ -23,7 +24,9 @@ AGAIN, ONWARD = "_again", "_onward"
 
 def begun(moment: Moment, lesson: Lesson) -> Turn:
     """Show the lesson's first myth card, or the one at which the learner is."""
-    session, before = series.taken_up(moment.session, "myths", lesson.slug, [myth.id for myth in lesson.myths])
+    counts = moment.known.remembered.misconceptions if moment.known.remembered else {}
+    ids = choosing.myths(moment.course, lesson, counts)
+    session, before = series.taken_up(moment.session, "myths", lesson.slug, ids)
     moment = moment.at(session)
     under_way = session.series
     myth = asks.find(lesson, "myths", under_way.ahead[0]) if under_way and under_way.ahead else None

@@ -85,8 +85,8 @@ def to_json(memory: Memory) -> str:
     return json.dumps(
         {
             "rev": memory.rev,
-            "stability": round(memory.stability, 6),
-            "difficulty": round(memory.difficulty, 6),
+            "stability": memory.stability,
+            "difficulty": memory.difficulty,
             "graded_at": memory.graded_at.isoformat(),
             "due": memory.due.isoformat(),
             "grades": memory.grades,
