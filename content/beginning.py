@@ -31,7 +31,7 @@ FILES = {
         "    for v in x:\n        total += v * v\n    return total\n"
     ),
     "task/reference.py": (
-        'def make(rng, n):\n    return {"x": rng.normal(size=n)}\n\n\ndef solve(x):\n    return float(x @ x)\n'
+        'def make(rng, n):\n    return {"x": rng.normal(size=n)}\n\n\ndef solve(x):\n    return x @ x\n'
     ),
     "quiz/printed.py": "import numpy as np\n\nprint(np.ones((2, 3)).size)\n",
 }

@@ -116,15 +116,15 @@ def _pattern(word: str) -> re.Pattern[str]:
 
 def check_terms(document: strictyaml.Document, terms: Sequence[schema.Term], drafts: Iterable[Draft]) -> None:
     """Note terms whose section does not exist, names that two terms share, and words rejected and used at once."""
-    sections = {
-        draft.slug: [section.id for _, section in draft.each(schema.Section)] for draft in drafts if draft.lesson
-    }
+    listed = list(drafts)
+    sections = {draft.slug: [section.id for _, section in draft.each(schema.Section)] for draft in listed}
+    faulty = {draft.slug for draft in listed if not draft.lesson}  # what is missing there is said there
     taken: dict[str, str] = {}
     for index, term in enumerate(terms):
         path: Path = ("terms", index)
         if term.lesson not in sections:
             document.fault((*path, "lesson"), f"there is no lesson {term.lesson}", _one_of(sections))
-        elif term.section not in sections[term.lesson]:
+        elif term.section not in sections[term.lesson] and term.lesson not in faulty:
             wrong = f"the lesson {term.lesson} has no section {term.section}"
             document.fault((*path, "section"), wrong, _one_of(sections[term.lesson]))
         for key, name in (("term", term.term), ("english", term.english), *(("names", each) for each in term.names)):

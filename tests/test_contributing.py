@@ -20,19 +20,23 @@ FENCES = re.findall(r"^```(sh[a-z ]*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTA
 def project(tmp_path: Path) -> Path:
     """Copy what the commands need; the environments are the project's own."""
     copy = tmp_path / "project"
+    for folder in (tmp_path, *tmp_path.parents):  # the walls' users look in from outside
+        if folder.stat().st_uid == os.getuid() and folder != Path("/tmp"):  # noqa: S108 - where pytest's folders end
+            folder.chmod(0o755)
     kept = shutil.ignore_patterns("__pycache__", "*.pyc")
     for name in ("bot", "content", "sandbox_runner"):
         shutil.copytree(ROOT / name, copy / name, ignore=kept)
     for name in ("README.md", "pyproject.toml"):
         shutil.copy(ROOT / name, copy / name)
-    for name in (".venv", ".venv-learners"):
-        (copy / name).symlink_to(ROOT / name)
+    (copy / ".venv").symlink_to(ROOT / ".venv")
     return copy
 
 
 def environment(folder: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TASREE_")}
-    return kept | {"TMPDIR": str(folder), "TASREE_DATA": str(folder / "data")}
+    # By its own path, which every user may walk; pytest's folders are closed to the walls' users.
+    python = os.environ.get("TASREE_SANDBOX_PYTHON") or str(ROOT / ".venv-learners" / "bin" / "python")
+    return kept | {"TMPDIR": str(folder), "TASREE_DATA": str(folder / "data"), "TASREE_SANDBOX_PYTHON": python}
 
 
 def run(text: str, project: Path) -> subprocess.CompletedProcess[str]:

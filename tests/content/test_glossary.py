@@ -98,6 +98,13 @@ def test_the_longest_rejected_word_is_told_once() -> None:
     assert [each.found for each in words.rejected("تجاوز المدى")] == ["تجاوز المدى"]
 
 
+def test_a_faulty_lesson_is_not_missing_for_its_terms(root: Path, survey: Survey) -> None:
+    (root / "glossary.yaml").write_text(TERM)
+    lesson = root / "lessons" / "vectorise" / "lesson.yaml"
+    lesson.write_text(lesson.read_text().replace("id: broadcasting\n    title", "id: Broad casting\n    title", 1))
+    assert {fault.file for fault in survey()} == {"lessons/vectorise/lesson.yaml"}
+
+
 def test_a_glossary_that_cannot_be_read_is_one_fault(root: Path, survey: Survey) -> None:
     shutil.copytree(root / "lessons", root / "glossary.yaml")
     assert [fault.wrong for fault in survey()] == ["glossary.yaml is a folder"]

@@ -31,7 +31,7 @@ def draw(axes: Axes, palette: Palette) -> None:
         _box(axes, (x - 68, bottom + 26, 136, 54), palette.other_fill, palette.other)
         axes.text(x, bottom + 43, name, ha="center", va="center", family=MONO, fontsize=11, color=palette.other)
         axes.text(x, bottom + 65, rtl(where), ha="center", va="center", fontsize=9.5)
-    note = "الاستدعاء التالي يفحص الشروط ثم ينفّذ الكود الجاهز"
+    note = "الاستدعاء التالي يفحص الحراس ثم ينفّذ الكود الجاهز"
     axes.text(340, bottom + 112, rtl(note), ha="right", va="center", fontsize=9.5, color=palette.faint)
 
 
