@@ -21,7 +21,12 @@ from bot.errors import BotError
 from content.schema import Course
 
 FOLDER = Path(__file__).resolve().parent / "questions"
-FLOORS = {"dev.jsonl": (0.90, 0.95), "own.jsonl": (0.92, 0.97), "later.jsonl": (0.88, 0.95)}
+FLOORS = {
+    "dev.jsonl": (0.92, 0.97),
+    "own.jsonl": (0.92, 0.97),
+    "later.jsonl": (0.88, 0.95),
+    "dialects.jsonl": (0.87, 0.94),
+}
 """The least share of questions whose topic is the first hit, or one of three; a margin below what was measured."""
 
 
@@ -52,7 +57,7 @@ def test_what_is_answered_is_right(answerer: Answerer, name: str) -> None:
     asked = [(question, answerer.ask(question.text)) for question in asking.read(FOLDER / name) if question.topics]
     answered = [(question, found) for question, found in asked if found.band is Band.ANSWER]
     right = [found for question, found in answered if found.hits[0].section.topic.value in question.topics]
-    assert len(answered) >= 0.85 * len(asked)
+    assert len(answered) >= 0.80 * len(asked)
     assert len(right) >= 0.92 * len(answered)
 
 
@@ -102,6 +107,35 @@ def test_latin_letters_are_read_as_arabic_and_terms_are_left_alone(answerer: Ans
     assert skeleton("batee2a") == skeleton("bti2a")
 
 
+@pytest.mark.parametrize(
+    ("text", "token"),
+    [
+        ("leh el 3amaliyat bti2a", "operation"),
+        ("kif el 7alaqat bte2a w el masfoufat", "array"),
+        ("ليش هاللوب بطيء", "loop"),
+        ("علاش كنضربو الخسارة", "multiply"),
+        ("عمليات تتحول لنص دقة", "float16"),
+        ("الباك ايندات", "backend"),
+        ("المعلج المركزي", "cpu"),
+        ("دقة فلوت ستاشر", "float16"),
+    ],
+)
+def test_dialects_endings_sounds_and_slips_lead_to_the_term(answerer: Answerer, text: str, token: str) -> None:
+    assert token in answerer.search(text)[0].tokens
+
+
+def test_english_is_not_read_as_arabic_by_its_sound(answerer: Answerer) -> None:
+    terms = answerer.search("how do we make the best tax report about mammals")[0]
+    assert not terms.named
+
+
+def test_the_kept_questions_were_fitted_to_by_nobody(own_course: Course) -> None:
+    kept = {question.text for question in asking.read(FOLDER / "kept.jsonl")}
+    fitted = [question.text for file in own_course.bands.data for question in asking.read(FOLDER / file.file)]
+    assert len(kept) >= 60
+    assert kept.isdisjoint(fitted)
+
+
 def test_terms_that_stand_apart_are_put_together(answerer: Answerer) -> None:
     assert "recompile" in answerer.search("ليش يعيد كل مرة ال compile")[0].named
 
@@ -147,7 +181,13 @@ def test_whatever_is_asked_has_a_band_and_at_most_three_hits(answerer: Answerer,
 
 def test_the_bands_are_those_that_the_files_give(own_course: Course) -> None:
     bands = own_course.bands
-    assert [each.file for each in bands.data] == ["dev.jsonl", "own.jsonl", "later.jsonl", "outside.jsonl"]
+    assert [each.file for each in bands.data] == [
+        "dev.jsonl",
+        "own.jsonl",
+        "later.jsonl",
+        "outside.jsonl",
+        "dialects.jsonl",
+    ]
     assert sum(each.questions for each in bands.data) >= 300
 
 

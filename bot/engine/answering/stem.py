@@ -6,11 +6,15 @@ word comes off by likelihood: `bare` names every reading, and the caller knows w
 
 from functools import lru_cache
 
-_JOINED = ("وبال", "وال", "بال", "كال", "فال", "عال", "ولل", "لل", "ال")
+_JOINED = ("وبال", "وال", "بال", "كال", "فال", "عال", "ولل", "لل", "ال", "بهال", "عهال", "لهال", "فهال", "وهال", "هال")
 _LETTERS = "وفبلكس"
 _VERBAL = ("بي", "بت", "بن", "كي", "كت", "كن", "هي", "هن", "سي", "ست", "سن")
 """What dialects put before a verb of the present."""
 _PERSON = "يتن"
+_DENIAL = "مش"
+"""What stands around a verb that is denied (`ما…ش`), in Egypt and the Maghreb."""
+_THEY = "و"
+"""The plural of the Maghreb, behind a verb of the present (`نحسبو`)."""
 _ENDINGS = (
     "يات",
     "تها",
@@ -49,6 +53,8 @@ def bare(word: str) -> tuple[str, ...]:
             rest = word[1:]
             found.append(rest)
             found += [rest[2:]] if rest.startswith("ال") and len(rest) > _LONG else []
+        if word[0] == _DENIAL[0] and word[-1] == _DENIAL[1] and len(word) > _LONG:
+            found.append(word[2:-1] if word[1] == "ا" else word[1:-1])
         owned = [each[: -len(end)] for each in found for end in _OWNED if each.endswith(end) and len(each) > _LONG - 1]
         found += [each for each in owned if len(each) >= _SHORTEST]
     return tuple(dict.fromkeys(found))
@@ -74,8 +80,9 @@ def stem(word: str) -> str:
 def _unverbal(word: str) -> str:
     if word[0] == _LETTERS[0] and len(word) >= _LONG:
         word = word[1:]
-    if word[:2] in _VERBAL and len(word) >= _LONG:
-        return word[2:]
-    if word[0] in _PERSON and len(word) > _SHORTEST:
-        return word[1:]
-    return word
+    verb = word[2:] if word[:2] in _VERBAL and len(word) >= _LONG else word
+    if verb is word and word[0] in _PERSON and len(word) > _SHORTEST:
+        verb = word[1:]
+    if verb is not word and verb.endswith(_THEY) and len(verb) > _SHORTEST:
+        return verb[:-1]
+    return verb

@@ -52,6 +52,7 @@ class Reader:
         aliases = {word: 1 + counted[self._aliases.of_word(word) or ""] for word in self._aliases.words}
         self._typos = Typos({**counted, **aliases})
         self._known = self._vocabulary | self._aliases.words
+        self._latin.learn((word, self._aliases.of_word(word) or word) for word in sorted(self._aliases.words))
 
     def of_course(self, text: str) -> list[str]:
         """Give the terms of a passage of the lessons, whole."""
@@ -110,6 +111,9 @@ class Reader:
         term = stem(word)
         if term in self._vocabulary:
             return term, False
+        named = self._aliases.exactly(term)
+        if named and not word.isascii():
+            return named, True
         for reading in (*bare(word), term):
             near = self._typos.repaired(reading)
             if near is not None:

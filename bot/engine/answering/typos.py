@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 _SHORTEST = 5
 """Letters of a word that is repaired; shorter ones are too near to too many others."""
+_VOWELS = "اوي"
 
 
 class Typos:
@@ -23,15 +24,22 @@ class Typos:
 
     def repaired(self, word: str) -> str | None:
         """Give the commonest word at a distance of one, or None."""
-        if len(word) < _SHORTEST or word.isdigit():
+        if len(word) < _SHORTEST - 1 or word.isdigit():
             return None
         near = {
             found
             for shorter in {word, *_deletions(word)}
             for found in self._by_deletion.get(shorter, ())
-            if _one_apart(word, found)
+            if (_one_apart(word, found) if len(word) >= _SHORTEST else _lacks_vowel(word, found))
         }
         return max(sorted(near), key=lambda found: (found[0] == word[0], self._words[found]), default=None)
+
+
+def _lacks_vowel(word: str, found: str) -> bool:
+    """Tell whether a short word is another one without one of its long vowels: what is left out most."""
+    return len(found) == len(word) + 1 and any(
+        found[i] in _VOWELS and found[:i] + found[i + 1 :] == word for i in range(1, len(found) - 1)
+    )
 
 
 def _deletions(word: str) -> Iterable[str]:
