@@ -98,13 +98,13 @@ async def run_through(course: Course, runner: Runner, dice: Dice) -> AsyncIterat
     Raises:
         RunnerError: when no runner answers.
     """
-    devices = (await runner.capabilities()).devices
+    able = await runner.capabilities()
     for lesson in course.lessons:
         for example in lesson.examples:
-            if not any(Device(name) in devices for name in example.devices):
+            if not any(Device(name) in able.devices for name in example.devices):
                 yield Finding(f"{lesson.slug}: {example.id}", good=True, seen=f"not run: needs {example.devices}")
                 continue
-            result = await finished(runner, example_job(course, lesson, example, dice))
+            result = await finished(runner, example_job(course, lesson, example, dice, able))
             yield _of_example(course, lesson, example, result)
             for myth in lesson.myths:
                 if myth.experiment == example.id:
@@ -138,10 +138,12 @@ async def finished(runner: Runner, job: Job) -> Result:
     raise RunnerError(message)
 
 
-def example_job(course: Course, lesson: Lesson, example: schema.Example, dice: Dice) -> Job:
-    """Give the job that a learner's tap on an example sends."""
+def example_job(
+    course: Course, lesson: Lesson, example: schema.Example, dice: Dice, able: Capabilities = CAPABLE
+) -> Job:
+    """Give the job that a learner's tap on an example sends to a runner that is able to do this."""
     press = ButtonPressed(encode(Op.EXAMPLE, lesson.slug, example.id))
-    turn = take_turn(Session(LEARNER), press, Known(capabilities=CAPABLE), course, WHEN, dice)
+    turn = take_turn(Session(LEARNER), press, Known(capabilities=able), course, WHEN, dice)
     return next(effect.job for effect in turn.effects if isinstance(effect, RunCode))
 
 

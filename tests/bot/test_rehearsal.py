@@ -1,16 +1,22 @@
 """The rehearsal finds what is wrong: a claim that the measuring denies, output that changed, a reply that breaks."""
 
+import os
 from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
 
 import pytest
 
 from bot import rehearsal
 from bot.adapters.shell.render import plain
+from bot.app import SystemDice
 from bot.engine.replies import Reply
+from bot.hosting import open_runner
+from bot.settings import load
 from bot.testing import FixedDice
 from content.schema import Course
 from sandbox_runner.protocol import (
     Capabilities,
+    Checked,
     Claim,
     Device,
     Ending,
@@ -121,3 +127,52 @@ async def test_a_myth_that_the_measuring_denies_is_found_and_an_unclear_one_is_n
         if where in faster and myth.truth != "depends" and "was not measured" not in faster[where].seen:
             assert faster[where].good != slower[where].good
             assert unclear[where].good
+
+
+async def test_an_example_for_both_devices_runs_on_the_one_that_is_there(course: Course) -> None:
+    lesson = course.lessons[0]
+    examples = tuple(each.model_copy(update={"devices": ("cuda", "cpu")}) for each in lesson.examples)
+    there = course.model_copy(update={"lessons": (lesson.model_copy(update={"examples": examples}),)})
+    sent: list[Job] = []
+
+    def rule(job: Job) -> Result:
+        sent.append(job)
+        return Result(job.id, job.kind, Ending.OK)
+
+    await _run_through(there, rule)
+    assert {job.device for job in sent} == {Device.CPU}
+
+
+async def test_a_reference_must_pass_and_a_starter_must_not(course: Course) -> None:
+    files = {**course.files, "small/reference.py": "def solve():\n    return 1\n"}
+    course = course.model_copy(update={"files": files, "lessons": course.lessons[:1]})
+
+    def graded(points: dict[bool, float]) -> Callable[[Job], Result]:
+        def rule(job: Job) -> Result:
+            if job.exercise is None:
+                return Result(job.id, job.kind, Ending.OK)
+            point = points[job.source.strip() == job.exercise.reference.strip()]
+            ratio = Ratio("submission", "starter", point, (point, point), Claim.FASTER, 20)
+            return Result(job.id, job.kind, Ending.OK, ratios=(ratio,), checks=(Checked(10, passed=True),))
+
+        return rule
+
+    reference, starter = (f"small: task-one {name}.py" for name in ("reference", "starter"))
+    right = await _run_through(course, graded({True: 12.0, False: 1.0}))
+    assert right[reference].good
+    assert right[starter].good
+    wrong = await _run_through(course, graded({True: 4.0, False: 6.0}))
+    assert not wrong[reference].good
+    assert not wrong[starter].good
+
+
+@pytest.mark.soak
+@pytest.mark.sandbox
+async def test_every_exercise_is_solved_by_its_reference_and_by_no_starter(own_course: Course, tmp_path: Path) -> None:
+    settings = load({"TASREE_DATA": str(tmp_path)})
+    alone = tuple(lesson.model_copy(update={"examples": (), "check": ()}) for lesson in own_course.lessons)
+    course = own_course.model_copy(update={"lessons": alone})
+    async with open_runner(settings, dict(os.environ)) as runner:
+        found = [finding async for finding in rehearsal.run_through(course, runner, SystemDice())]
+    assert len(found) == 2 * sum(len(lesson.exercises) for lesson in own_course.lessons)
+    assert [finding for finding in found if not finding.good] == []
