@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from bot import hosting, masking
 from bot.adapters.telegram import serve as telegram
+from bot.adapters.telegram.hearing import PLATFORM
 from bot.adapters.telegram.webhook import Webhook
 from bot.app import App
 from bot.errors import SettingsError
@@ -58,7 +59,7 @@ async def serve_telegram(
                     adopt=True,
                     with_runner=True,
                     prepare=chat.attach,
-                    platform="telegram",
+                    platform=PLATFORM,
                 )
             )
             stop = asyncio.Event()

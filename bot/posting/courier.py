@@ -34,6 +34,8 @@ ANSWERS: ContextVar[str] = ContextVar("answers", default="")
 
 EDIT_EVERY_S = 3.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 30.0
+TRIES = 5
+"""So often the last words of a chat are tried, of which the store knows nothing."""
 
 
 class Draft(Protocol):
@@ -63,9 +65,9 @@ class Replies(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Drawing(Generic[D]):
-    """How replies are drawn: `draw` may take what it needs of a thread; `offer` is the note about a lost reply."""
+    """How the replies of a chat are drawn; `offer` is the note about a lost reply."""
 
-    draw: Callable[[Reply], Sequence[D]]
+    draw: Callable[[str, Reply], Sequence[D]]
     offer: Callable[[int], D]
     is_group: Callable[[str], bool] = lambda _: False
     root: Callable[[str], str] = lambda address: address
@@ -155,6 +157,34 @@ class Courier(Generic[D]):
         else:
             self._begin(chat, (shown, ANSWERS.get()))
 
+    async def forget(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:
+        """Let go of a chat that is in the store no more, and say its last words, of which nothing is kept."""
+        self.silenced.add(chat)
+        box = self._boxes.get(chat)
+        if box is not None:
+            box.silent = True
+            box.waiting.clear()
+            box.untold.clear()
+            box.news.set()
+        if address and farewell:
+            self._spawn(self._take_leave(chat, address, farewell))
+
+    async def _take_leave(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:
+        for draft in (draft for shown in farewell for draft in self._drawing.draw(chat, shown.reply)):
+            for _ in range(TRIES):
+                await self._turn(address)
+                try:
+                    await self._line.send(address, draft, "")
+                except BusyError as error:
+                    self._pacing.hold(self._drawing.root(address), error.wait_s, group=self._drawing.is_group(address))
+                except NotSentError:
+                    await asyncio.sleep(FIRST_WAIT_S)
+                except PostingError as error:
+                    LOG.info("the last words may not have arrived: %s", error)
+                    break
+                else:
+                    break
+
     async def again(self, chat: str, number: int) -> bool:
         """Send a reply anew whose sending had no known end; False when there is none such."""
         lost = [one for one in await self._outbox.parts(chat, number) if one.state in {State.UNKNOWN, State.OFFERED}]
@@ -175,20 +205,6 @@ class Courier(Generic[D]):
         box = self._boxes.get(chat)
         if box is not None:
             box.address = address
-
-    async def part(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:
-        """Send the last words of a chat that the store has no more; they are tried once, and nothing is kept of it."""
-        box = self._boxes.get(chat)
-        if box is not None:
-            box.silent = True
-            box.waiting.clear()
-            box.news.set()
-        for draft in (draft for shown in farewell if address for draft in self._drawing.draw(shown.reply)):
-            try:
-                await self._turn(address)
-                await self._line.send(address, draft, "")
-            except PostingError as error:
-                LOG.info("the last words of a chat did not go out: %s", error)
 
     async def quiet(self, chat: str, within_s: float) -> None:
         """Wait until nothing of a chat is left to go out, for some seconds."""
@@ -331,7 +347,7 @@ class Courier(Generic[D]):
         shown = box.waiting[number]
         parts = await self._parts(box, number)
         taken_back = number in box.withdrawn or (0 in parts and parts[0].state is State.GONE)
-        drafts = () if taken_back else self._drawing.draw(shown.reply)
+        drafts = () if taken_back else self._drawing.draw(box.chat, shown.reply)
         for at, draft in enumerate(drafts):
             await self._bring(box, shown, at, draft)
         for at in sorted(at for at, one in parts.items() if at >= len(drafts) and one.state is State.SENT):
@@ -446,7 +462,10 @@ class Courier(Generic[D]):
     def _mark(self, box: _Box, parts: Sequence[PostedPart]) -> Awaitable[None]:
         for one in parts:
             box.parts.setdefault(one.number, {})[one.part] = one
-        marks: list[Mark] = list(parts)
+        if box.silent:  # forgotten meanwhile: there is nothing to be written down any more
+            marks: list[Mark] = []
+            return self._outbox.write(marks)
+        marks = list(parts)
         out = min((one.change for one in box.waiting.values()), default=box.newest + 1) - 1
         if out > box.delivered:
             box.delivered = out

@@ -7,9 +7,9 @@ import asyncio
 import hashlib
 import hmac
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ from telegram.ext import Application, ApplicationBuilder
 from telegram.request import HTTPXRequest
 
 from bot.adapters.telegram import parse, render
-from bot.adapters.telegram.drafts import Draft
+from bot.adapters.telegram.drafts import Draft, FileDraft
 from bot.adapters.telegram.hearing import JOIN_S, PLATFORM, Hearing, Kept, Talk
 from bot.adapters.telegram.line import TelegramLine
 from bot.adapters.telegram.parse import Me
@@ -28,7 +28,7 @@ from bot.engine.commands import Command
 from bot.engine.replies import Reply
 from bot.engine.wording import Wording
 from bot.errors import SettingsError
-from bot.ports import Shown
+from bot.ports import Owned, Shown, StoredFile
 from bot.posting.courier import EDIT_EVERY_S, Courier, Drawing, Replies
 from bot.posting.pacing import Limits, Pacing
 from content.schema import Course
@@ -74,6 +74,10 @@ class Keeper(Replies, Protocol):
         """Give what is kept of ways in and out."""
         ...
 
+    def owned(self) -> Owned:
+        """Give the part that keeps learners' files."""
+        ...
+
 
 class TelegramChat:
     """The platform side of Telegram: implements the port `Chat`."""
@@ -83,6 +87,7 @@ class TelegramChat:
         self._course: Callable[[], Course] = lambda: course
         self._application = _application(settings)
         self._kept: Kept | None = None
+        self._stored: Callable[[str, str], Awaitable[StoredFile | None]]
         self._courier: Courier[Draft] | None = None
 
     @property
@@ -100,12 +105,13 @@ class TelegramChat:
         await _introduced(self._application)
         loop = asyncio.get_running_loop()
         self._kept = store.outbox()
+        self._stored = store.owned().file
         drawing: Drawing[Draft] = Drawing(draw=self._draw, offer=self._offer, is_group=parse.is_group, root=parse.root)
         self._courier = Courier(
             PLATFORM,
             self._kept,
             store,
-            TelegramLine(self.bot, _not_kept),
+            TelegramLine(self.bot, self._file),
             drawing,
             Pacing(self._settings.limits, loop.time),
             loop.time,
@@ -119,9 +125,9 @@ class TelegramChat:
             await self._courier.show(chat, shown)
 
     async def forget(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:
-        """Send the last words to where the chat was."""
+        """Say the last words of a chat that is in the store no more, and let go of it."""
         if self._courier is not None:
-            await self._courier.part(chat, address, farewell)
+            await self._courier.forget(chat, address, farewell)
 
     @asynccontextmanager
     async def serving(self, app: Hosted, webhook: Webhook | None = None) -> AsyncIterator["Serving"]:
@@ -161,8 +167,18 @@ class TelegramChat:
     def _look(self) -> render.Look:
         return look(self._course())
 
-    def _draw(self, reply: Reply) -> tuple[Draft, ...]:
-        return render.drafts(reply, self._look())
+    def _draw(self, chat: str, reply: Reply) -> tuple[Draft, ...]:
+        made = render.drafts(reply, self._look())
+        return tuple(
+            replace(draft, ref=f"{chat}/{draft.ref}") if isinstance(draft, FileDraft) and draft.ref else draft
+            for draft in made
+        )
+
+    async def _file(self, ref: str) -> bytes | None:
+        """Give the bytes of a file that the store keeps for a chat."""
+        chat, _, file = ref.partition("/")
+        found = await self._stored(chat, file)
+        return None if found is None else found.data
 
     def _offer(self, number: int) -> Draft:
         return render.offer(number, self._look())
@@ -266,10 +282,6 @@ async def _polled(bot: Bot, hearing: Hearing, poll_s: int) -> None:
             # The store was away: nothing was confirmed, so nothing is lost.
             LOG.exception("updates could not be taken in, to be tried again in %.0f s", wait)
             wait = await _waited(wait)
-
-
-async def _not_kept(_: str) -> bytes | None:
-    return None
 
 
 async def _waited(wait: float) -> float:
