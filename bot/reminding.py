@@ -1,7 +1,7 @@
 """The tick that sends digests: claims what fell due, and has each told by a turn of the learner's own chat.
 
-Law: any number of bots may tick. A claim is a lease, the turn's key is the moment that fell due, and the turn's own row
-says that the day was told: who dies in between leaves it to the next tick, and nobody is told twice.
+Law: any number of bots may tick. A claim is a lease, the turn's own row says that the day was told: who dies in
+between leaves it to the next tick, and nobody is told twice. The turn's key keeps a fault of ours from coming for ever.
 """
 
 import asyncio
@@ -70,11 +70,12 @@ class Reminder:
     async def _tell(self, due: DueDigest) -> None:
         event = ChatBlocked() if due.silent else DigestFellDue()
         try:
-            if await self._app.take(due.chat, event, f"digest:{due.at.isoformat()}"):
+            now = self._clock.now()
+            if await self._app.take(due.chat, event, f"digest:{due.at.isoformat()}:{now.date()}"):
                 return
         except (BotError, TimeoutError) as error:
             LOG.warning("a digest waits for its lease to end: %s", error)
             return
         # Its turn was taken before and left it due: a fault of ours then, or the chat is gone. It must not come always.
         with contextlib.suppress(BotError):
-            await self._reminding.postpone(due, due.at + _LATER)
+            await self._reminding.postpone(due, now + _LATER)

@@ -13,6 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.engine.remembering.kept import CAP
+from bot.engine.reminders.schedule import FARTHEST
 from bot.engine.reminders.wishes import KeepWishes, Wishes
 from bot.ports import DueDigest
 from bot.stores import learned, locks, posted, tables
@@ -89,7 +90,8 @@ class SqlReminding:
             table.c.leased_until <= now,
             table.c.leased_until > now + _LONGEST_LEASES * lease,
         )
-        due = and_(table.c.reminders.is_(True), table.c.next_at <= now, free, reached)
+        fell = or_(table.c.next_at <= now, table.c.next_at > now + FARTHEST)
+        due = and_(table.c.reminders.is_(True), fell, free, reached)
         async with self._writer.begin() as connection:
             first = select(table.c.learner).where(due).order_by(table.c.next_at).limit(most)
             if not locks.is_sqlite(connection):

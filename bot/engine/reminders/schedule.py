@@ -16,6 +16,8 @@ _LONGEST = 25 * 60
 _BEGINS = days.BEGINS // timedelta(minutes=1)
 _HORIZON = 16
 """Days looked at: a fortnight of days off is more than a week can have."""
+FARTHEST = timedelta(days=_HORIZON + 1)
+"""Nothing falls due later than this: what does was worked out by a clock that had jumped ahead."""
 _STEP = timedelta(minutes=1)
 
 
