@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sandbox_runner.assembly import assemble
+from sandbox_runner.assembly import assemble, prepare_examples
 from sandbox_runner.codec import encode
 from sandbox_runner.dispatch import ALONE
 from sandbox_runner.errors import RunnerError
@@ -49,6 +49,8 @@ def main(words: Sequence[str], assemble: Assemble = assemble) -> int:
             case "serve":
                 asyncio.run(serve(settings, assemble, stderr_journal(), call.secret_fd))
                 return 0
+            case "prepare":
+                return asyncio.run(_prepare(settings, call.files))
             case "probe":
                 return asyncio.run(_probe(settings, assemble, as_json=call.json))
             case _:
@@ -74,6 +76,8 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where it runs; never elsewhere")
         if name == "time":
             one.add_argument("--budget", choices=[budget.value for budget in Budget], default=Budget.DEFAULT.value)
+    prepare = commands.add_parser("prepare", help="keep what torch's compiler makes of files of ours, for warm starts")
+    prepare.add_argument("files", metavar="FILE", nargs="+", help="a Python file; every job may read what comes of it")
     probe = commands.add_parser("probe", help="try every wall from inside and say which stand")
     probe.add_argument("--json", action="store_true", help="print the capabilities as JSON")
     return parser
@@ -145,6 +149,15 @@ async def _probe(settings: Settings, assemble: Assemble, *, as_json: bool) -> in
     finally:
         await assembled.close()
     return 0
+
+
+async def _prepare(settings: Settings, names: Sequence[str]) -> int:
+    """Prepare files one after the other; 3 when one of them did not end well."""
+    async with HostLock(settings.lock).held(alone=False):
+        told = await prepare_examples(settings, {name: _read(name)[1] for name in names})
+    for name, ending in told.items():
+        print(f"{name}: {ending}")
+    return 0 if set(told.values()) <= {"kept", "plain", Ending.OK.value} else NO_RESULT
 
 
 async def _one_job(call: argparse.Namespace, settings: Settings, assemble: Assemble) -> int:

@@ -4,9 +4,11 @@ Law: nothing here decides what is good enough; what stands is what the probe fou
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 from sandbox_runner.dispatch import Worker
 from sandbox_runner.errors import SetupError
@@ -16,15 +18,27 @@ from sandbox_runner.gpuwork import GpuWorker
 from sandbox_runner.hostlock import HostLock
 from sandbox_runner.lending import Lender
 from sandbox_runner.machine import read_machine
-from sandbox_runner.protocol import Capabilities, Device, Job, JobKind, Progress, Result, Wall
+from sandbox_runner.protocol import (
+    Budget,
+    Capabilities,
+    Device,
+    Ending,
+    Job,
+    JobKind,
+    Machine,
+    Progress,
+    Result,
+    Wall,
+)
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap, open_bubblewrap
 from sandbox_runner.sandbox.gvisor import Gvisor, open_gvisor
 from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.sandbox.probing import Setting, probe
 from sandbox_runner.serving import Assembled, stderr_journal
 from sandbox_runner.settings import Settings
+from sandbox_runner.warm.caches import build, nest_of, prepare, prepared
 from sandbox_runner.warm.nursery import Nursery, Rules
-from sandbox_runner.warm.parent import Nest, Parent
+from sandbox_runner.warm.parent import Parent
 from sandbox_runner.warm.proving import OnlyWarm, prove_parent, prove_walls
 from sandbox_runner.warm.starting import WarmStart
 from sandbox_runner.worker import SandboxWorker
@@ -81,8 +95,14 @@ def _nursery(settings: Settings, slots: int, sandbox: Bubblewrap | Gvisor, cold:
         return None
     proven_once: list[tuple[str, ...]] = []
 
-    async def make() -> Nest:
-        return Nest(slots + _SLOTS_BESIDE)
+    slot = slots + _SLOTS_BESIDE
+
+    async def improve() -> bool:
+        """Make what torch's compiler keeps, where this image has none yet."""
+        if nest_of(sandbox, slot).compiled:
+            return False
+        await build(sandbox, slot)
+        return True
 
     async def prove(parent: Parent) -> str:
         """Try all walls once, and what only a warm child could reach for at every parent."""
@@ -102,7 +122,38 @@ def _nursery(settings: Settings, slots: int, sandbox: Bubblewrap | Gvisor, cold:
         async with HostLock(settings.lock).held(alone=False):
             yield
 
-    return Nursery(sandbox, make, prove, _note(), Rules(), quiet=quiet)
+    make = partial(nest_of, sandbox, slot)
+    return Nursery(sandbox, make, prove, _note(), Rules(), quiet=quiet, improve=improve)
+
+
+async def prepare_examples(settings: Settings, sources: Mapping[str, str]) -> dict[str, str]:
+    """Let torch's compiler keep what it makes of examples of ours; give each one's ending, or `kept` or `plain`.
+
+    What does not compile is `plain`, and not run. Those that were kept before are not run again.
+
+    Raises:
+        SetupError: no warm parent with a compiler can be had here.
+    """
+    sandbox = await open_bubblewrap(SandboxSettings(settings.python, base_uid=settings.base_uid))
+    digests = {name: hashlib.sha256(source.encode()).hexdigest() for name, source in sources.items()}
+    kept = prepared(sandbox)
+    told = {name: "kept" if digests[name] in kept else "plain" for name in sources}
+    wanted = [name for name in sources if told[name] == "plain" and "compile" in sources[name]]
+
+    async def use(parent: Parent) -> list[str]:
+        worker = SandboxWorker(OnlyWarm(parent), Machine())
+        for name in wanted:
+            kind = JobKind.TIME if "# %%" in sources[name] else JobKind.RUN
+            job = Job(f"prepare-{digests[name][:12]}", kind, sources[name], "operator", budget=Budget.QUICK)
+            told[name] = (await worker.run_job(job, 0, _silent)).ending.value
+        return [digests[name] for name in wanted if told[name] == Ending.OK]
+
+    try:
+        if wanted:
+            await prepare(sandbox, 1 + _SLOTS_BESIDE, use)
+    finally:
+        await sandbox.close()
+    return told
 
 
 def _note() -> Callable[..., None]:

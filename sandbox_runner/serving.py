@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from sandbox_runner.daemon import Daemon
 from sandbox_runner.dispatch import Dispatcher, Rules, Worker
@@ -130,11 +131,7 @@ async def _gauged(
         dispatcher.capabilities = replace(dispatcher.capabilities, noise=found.noise, ceilings=found.ceilings)
         journal.note("gauged", noise=round(found.noise, 4), equal=found.equal)
 
-    def idle() -> bool:
-        counts = dispatcher.counts()
-        return not counts["running"] and not counts["queued"]
-
-    keeping = None
+    idle, keeping = partial(_idle, dispatcher), None
     if gauging is not None:
         keeping = asyncio.create_task(keep_gauged(gauging, HostLock(settings.lock), idle, tell))
     try:
@@ -145,6 +142,11 @@ async def _gauged(
             await asyncio.gather(keeping, return_exceptions=True)
 
 
+def _idle(dispatcher: Dispatcher) -> bool:
+    counts = dispatcher.counts()
+    return not counts["running"] and not counts["queued"]
+
+
 @asynccontextmanager
 async def _warmed(nursery: Nursery | None, dispatcher: Dispatcher) -> AsyncIterator[None]:
     """While it lasts, a warm parent is kept, and what there is to say of it is told to whoever connects."""
@@ -153,7 +155,7 @@ async def _warmed(nursery: Nursery | None, dispatcher: Dispatcher) -> AsyncItera
         walls = with_wall(dispatcher.capabilities.walls, wall)
         dispatcher.capabilities = replace(dispatcher.capabilities, walls=walls)
 
-    keeping = None if nursery is None else asyncio.create_task(nursery.keep(tell))
+    keeping = None if nursery is None else asyncio.create_task(nursery.keep(tell, partial(_idle, dispatcher)))
     try:
         yield
     finally:

@@ -70,12 +70,15 @@ class Bubblewrap:
         """Remove what is kept on the host."""
         await self.host.close()
 
-    def order_parent(self, job: Staged, command: list[str], binds: dict[str, str]) -> dict[str, object]:
+    def order_parent(
+        self, job: Staged, command: list[str], binds: dict[str, str], written: dict[str, str]
+    ) -> dict[str, object]:
         """Give the order for a warm parent: the walls of a job, in which its children may put up walls of their own.
 
         Its capabilities count in a user namespace without privileges outside. Started by root, that has the uids of
-        every slot below the job's own, as they are outside. `binds` are host folders to folders inside, read-only.
-        The filter is not loaded: each child loads it, and the parent runs nothing of a learner's.
+        every slot below the job's own, as they are outside. `binds` are host folders to folders inside, read-only;
+        `written` the same for a parent that makes something of ours and bears no learner's job. The filter is not
+        loaded: each child loads it, and the parent runs nothing of a learner's.
         """
         host = self.host
         capabilities = _PARENTS + (_PARENTS_AS_ROOT if host.root else ())
@@ -86,6 +89,7 @@ class Bubblewrap:
         )
         identity += ["--cap-drop", "ALL", *(word for name in capabilities for word in ("--cap-add", name))]
         shown = [word for here, path in binds.items() for word in ("--ro-bind", here, path)]
+        shown += [word for here, path in written.items() for word in ("--bind", here, path)]
         walls = self._walls_argv(job.device, filtered=False)
         argv = ["bwrap", *identity, *walls, *self._tree_argv(job, host.mountpoint(job), shown), *command]
         order = host.order(job, None) | {"rlimits": {"CORE": 0}, "argv": argv}

@@ -82,7 +82,11 @@ class Host:
 
     def owner(self, job: Staged) -> int:
         """The kernel uid that a job's files belong to: its slot's, or (in a user namespace) our own, known as 0."""
-        return self._settings.base_uid + job.slot if self.root else 0
+        return self.uid_of(job.slot) if self.root else 0
+
+    def uid_of(self, slot: int) -> int:
+        """Give the kernel uid of a slot; for who is root."""
+        return self._settings.base_uid + slot
 
     def shown_uid(self, job: Staged) -> int:
         """The uid that the learner's code sees."""

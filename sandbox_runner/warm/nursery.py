@@ -25,10 +25,14 @@ MEND = (
     "namespace with uids of its own, and /proc as a whole (in a container: not masked, as with --privileged)."
 )
 
+_POLL_S = 0.1
+
 Note = Callable[..., None]
 """Writes a line of the journal: an event, then its figures."""
 Quiet = Callable[[], AbstractAsyncContextManager[None]]
 """Holds off every measurement of this host while it lasts, and waits for one that is under way."""
+Improve = Callable[[], Awaitable[bool]]
+"""Makes what a better parent needs, in idle moments; says whether there is something new. May be cancelled."""
 Prove = Callable[[Parent], Awaitable[str]]
 """Tries the walls of a parent's children from inside; gives what gave way, or nothing."""
 
@@ -41,6 +45,7 @@ class Rules:
     births: int = 20_000
     grown_bytes: int = 256 << 20
     look_s: float = 2.0
+    calm_s: float = 10.0
     again_s: float = 5.0
     again_most_s: float = 600.0
 
@@ -51,12 +56,13 @@ class Nursery:
     def __init__(  # noqa: PLR0913 - each is a thing of its own
         self,
         sandbox: Bubblewrap,
-        make: Callable[[], Awaitable[Nest]],
+        make: Callable[[], Nest],
         prove: Prove,
         note: Note,
         rules: Rules,
         *,
         quiet: Quiet,
+        improve: Improve | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._make = make
@@ -64,6 +70,9 @@ class Nursery:
         self._note = note
         self._rules = rules
         self._quiet = quiet
+        self._improve = improve
+        self._better = False
+        self._calm_s = 0.0
         self._parent: Parent | None = None
         self._retired: list[Parent] = []
         self._why = "no_parent"
@@ -111,7 +120,7 @@ class Nursery:
         self._stamp = await asyncio.to_thread(stamp, self._sandbox.host.interpreter)
         try:
             async with self._quiet():
-                parent = await start_parent(self._sandbox, await self._make())
+                parent = await start_parent(self._sandbox, self._make())
                 try:
                     wrong = await self._prove(parent)
                 except BaseException:
@@ -136,7 +145,7 @@ class Nursery:
         self._detail = f"no parent: {detail}"
         self._note("parent_refused", why=why, detail=detail[:500])
 
-    async def keep(self, tell: Callable[[Wall], None]) -> None:
+    async def keep(self, tell: Callable[[Wall], None], idle: Callable[[], bool]) -> None:
         """Keep a parent ready; never returns. `tell` hears what is to be said of it when that changes."""
         pause = self._rules.again_s
         while True:
@@ -144,6 +153,7 @@ class Nursery:
             if not why:
                 await self._clear()
                 await self._wait(self._rules.look_s)
+                await self._use_calm(idle)
                 continue
             self._note("parent_due", why=why)
             if await self.renew():
@@ -153,6 +163,28 @@ class Nursery:
                 tell(self.wall())
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, self._rules.again_most_s)
+
+    async def _use_calm(self, idle: Callable[[], bool]) -> None:
+        """When nothing has been asked for in a while, improve; given up as soon as something is."""
+        self._calm_s = self._calm_s + self._rules.look_s if idle() else 0.0
+        if self._improve is None or self._calm_s < self._rules.calm_s:
+            return
+        improving = asyncio.create_task(self._improved(self._improve))
+        try:
+            while not improving.done() and idle():
+                await asyncio.wait({improving}, timeout=_POLL_S)
+        finally:
+            if not improving.done():
+                improving.cancel()
+                await asyncio.gather(improving, return_exceptions=True)
+
+    async def _improved(self, improve: Improve) -> None:
+        try:
+            async with self._quiet():
+                self._better = await improve()
+        except SetupError as fault:
+            self._note("not_improved", detail=str(fault)[:500])
+        self._improve = None
 
     async def _due(self) -> str:
         """Say why the parent must be replaced; one that the environment has left behind gives no more children."""
@@ -166,6 +198,9 @@ class Nursery:
             return "environment"
         if parent.age_s > rules.age_s:
             return "age"
+        if self._better:
+            self._better = False
+            return "better"
         if parent.births > rules.births:
             return "births"
         return "memory" if parent.resident_bytes > parent.first_bytes + rules.grown_bytes else ""

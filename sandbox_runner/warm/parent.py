@@ -25,7 +25,7 @@ from sandbox_runner.warm.born import Born, Cradle, NotBornError, readable, reade
 
 READY_S = 120.0
 END_S = 5.0
-COMPILED = "/compiled"
+COMPILED, BUILDING = "/compiled", "/building"
 _LIMITS = Limits(disk_bytes=256 << 20, inodes=8192)
 _SAID_BYTES = 1 << 16
 _DUMMY = "none.py"
@@ -35,14 +35,16 @@ _DUMMY = "none.py"
 class Nest:
     """What a parent is made with.
 
-    `slot` is its own, above those of every job; `compiled` is a folder of ours with what torch's compiler keeps, and
-    `vectors` what was found of the CPU's vector instructions when that was made; without one, no compiler is loaded.
+    `slot` is its own, above those of every job. With a `compiled` folder of ours, of what torch's compiler keeps, that
+    compiler is loaded too; `vectors` is what was found of the CPU's vector instructions when it was made. `building` is
+    the folder that is to become one: such a parent bears no learner's job.
     """
 
     slot: int
     modules: tuple[str, ...] = ("numpy", "torch")
     compiled: str = ""
     vectors: str = ""
+    building: str = ""
 
 
 class Parent:
@@ -181,13 +183,14 @@ async def start_parent(sandbox: Bubblewrap, nest: Nest) -> Parent:
     inside = host.interpreter.inside
     settings = {
         "modules": nest.modules,
-        "compiler": bool(nest.compiled),
+        "compiler": bool(nest.compiled or nest.building),
         "vectors": nest.vectors,
-        "dummy": f"/code/{_DUMMY}",
     }
     program = "/harness/tasree_harness/warm/parent.py"
     command = [inside, "-I", "-B", "-X", "utf8", program, json.dumps(settings)]
-    order = sandbox.order_parent(job, command, {nest.compiled: COMPILED} if nest.compiled else {})
+    shown = {here: path for here, path in ((nest.compiled, COMPILED),) if here}
+    written = {here: path for here, path in ((nest.building, BUILDING),) if here}
+    order = sandbox.order_parent(job, command, shown, written)
     lines = _ParentLines()
     order["descriptors"] = {str(number): have for number, have in lines.inner.items()}
     process = await host.spawn(lines, None)

@@ -67,7 +67,7 @@ async def kept(
 ) -> AsyncIterator[Kept]:
     """Keep a nursery while it lasts."""
 
-    async def make() -> Nest:
+    def make() -> Nest:
         return Nest(slot=7, modules=())
 
     async def prove(parent: Parent) -> str:
@@ -78,7 +78,7 @@ async def kept(
 
     nursery = Nursery(sandbox, make, prove, note, rules, quiet=contextlib.nullcontext)
     found = Kept(nursery, SandboxWorker(WarmStart(sandbox, nursery, note), Machine(), grace_s=1.0))
-    keeping = asyncio.create_task(nursery.keep(found.told.append))
+    keeping = asyncio.create_task(nursery.keep(found.told.append, lambda: True))
     try:
         yield found
     finally:

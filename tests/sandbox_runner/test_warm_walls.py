@@ -52,7 +52,7 @@ SAME = {
     "dies-of-a-signal": "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
     "raises": "def f(x):\n    return 1 / x\nf(0)",
     "fails-in-an-exit-hook": "import atexit\natexit.register(lambda: 1 / 0)\nprint('ok')",
-    "forks-and-waits": "import os\nif (child := os.fork()) == 0: raise SystemExit(4)\nprint(os.waitpid(child, 0)[1] >> 8)",
+    "forks-and-waits": "import os\nif not (one := os.fork()): raise SystemExit(4)\nprint(os.waitpid(one, 0)[1] >> 8)",
     "threads-as-asked": "import torch, os\nprint(torch.get_num_threads(), os.environ['OMP_NUM_THREADS'])",
     "a-figure": "import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.title('x')",
     "interrupts-itself": "import os\ntry: os.kill(os.getpid(), 2)\nexcept KeyboardInterrupt: print('interrupted')",

@@ -16,11 +16,13 @@ from types import ModuleType
 
 from .. import play  # noqa: TID252 - the harness is a package of another name inside
 from . import kernel, preloading
-from .walls import COMPILED
+from .walls import BUILDING, COMPILED
 
 _BEYOND = 4
 _WEAKEST = "1000"
 _HEADERS = "precompiled_headers"
+_WORDS = (b"compile", b"transformers", b"_dynamo", b"_inductor")
+"""Code without one of them that compiles all the same compiles as if nothing had been kept: only slower."""
 _exit = os._exit
 
 
@@ -74,19 +76,30 @@ def _clear_main() -> None:
         names[name] = None
 
 
-def link_compiled(path: str) -> None:
-    """Put links to what we compiled where torch's compiler looks: the header always, the rest where code may ask."""
-    if not os.path.isdir(COMPILED):
-        return
+def link_compiled(path: str = "") -> None:
+    """Put links to what we compiled where torch's compiler looks: the header always, the rest where `path` may ask.
+
+    A parent has no path, and gets all. Where it is to be made or added to, a folder to be written takes their place:
+    for the parent as long as there is nothing, then for its children.
+    """
+    base = f"/tmp/torchinductor_{os.environ.get('USER', 'learner')}"  # noqa: S108 - where torch itself puts it
+    if os.path.isdir(BUILDING) and (path or not os.path.isdir(COMPILED)):
+        os.symlink(BUILDING, base)
+    elif os.path.isdir(COMPILED):
+        _link(base, whole=not path or _may_compile(path))
+
+
+def _may_compile(path: str) -> bool:
     with open(path, "rb") as code:
         content = code.read()
-    wants = any(word in content for word in (b"compile", b"transformers", b"_dynamo", b"_inductor"))
-    base = f"/tmp/torchinductor_{os.environ.get('USER', 'learner')}"  # noqa: S108 - where torch itself puts it
+    return any(word in content for word in _WORDS)
+
+
+def _link(base: str, *, whole: bool) -> None:
     for folder, folders, files in os.walk(COMPILED):
-        inner = os.path.relpath(folder, COMPILED)
-        if folder == COMPILED and not wants:
+        if folder == COMPILED and not whole:
             folders[:] = [name for name in folders if name == _HEADERS]
-        there = os.path.normpath(os.path.join(base, inner))
+        there = os.path.normpath(os.path.join(base, os.path.relpath(folder, COMPILED)))
         os.makedirs(there, 0o700, exist_ok=True)
         for name in files:
             if not name.endswith(".lock") and folder != COMPILED:

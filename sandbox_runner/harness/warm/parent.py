@@ -66,14 +66,16 @@ class Parent:
         began = time.monotonic()
         self._modules["warm.kernel"].control(_DUMPABLE, 0)
         compiled = self._modules["warm.walls"].COMPILED
-        if os.path.isdir(compiled):
-            self._links = sum(len(folders) + len(files) for _, folders, files in os.walk(compiled))
-            self._modules["warm.learner"].link_compiled(self._settings["dummy"])
+        self._links = sum(len(folders) + len(files) for _, folders, files in os.walk(compiled))
+        self._modules["warm.learner"].link_compiled()
         self._read_fonts(os.environ.get("MPLCONFIGDIR", ""))
         preload = self._modules["warm.preloading"].preload
         names = preload(
             self._settings["modules"], compiler=self._settings["compiler"], vectors=self._settings["vectors"]
         )
+        vectors = self._settings["vectors"]
+        if self._settings["compiler"] and not vectors:
+            vectors = self._modules["warm.preloading"].vectors_hold()
         self._home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self._returns = self._can_return()
         large = self._modules["warm.memory"].settle()
@@ -82,7 +84,8 @@ class Parent:
         if threads != 1 or shared:
             message = f"{threads} threads, {len(shared)} mappings that children would share"
             raise RuntimeError(message)
-        return {"kind": "ready", "modules": names, "large_pages": large, "seconds": time.monotonic() - began}
+        took = time.monotonic() - began
+        return {"kind": "ready", "modules": names, "vectors": vectors, "large_pages": large, "seconds": took}
 
     def serve(self) -> None:
         """Fork a child for each set of descriptors that comes; reap those that ended."""

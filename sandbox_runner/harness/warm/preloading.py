@@ -16,7 +16,10 @@ _told: list = []  # type: ignore[type-arg]
 
 
 def preload(modules: list, *, compiler: bool, vectors: str = "") -> list[str]:  # type: ignore[type-arg]
-    """Import what there is of `modules`; give the names. `vectors` is what was found once of the CPU's vector instructions ("1" or "0")."""
+    """Import what there is of `modules`; give the names.
+
+    `vectors` is what was found once of the CPU's vector instructions, "1" or "0"; empty, torch tries them itself.
+    """
     kept = dict(os.environ)
     os.environ.update(SETTINGS | ({_VECTORS: vectors} if vectors else {}))
     try:
@@ -48,6 +51,18 @@ def compile_dummies() -> None:
     network = torch.nn.Sequential(*layers)
     torch.compile(network)(torch.ones(8, 16)).sum().backward()
     forget()
+
+
+def vectors_hold() -> str:
+    """Say "1" when the CPU's best vector instructions passed torch's own trial, which takes six runs of a compiler."""
+    isa = importlib.import_module("torch._inductor.cpu_vec_isa")
+    config = importlib.import_module("torch._inductor.config")
+    found = str(isa.pick_vec_isa())
+    for cached in (isa.valid_vec_isa_list, isa.pick_vec_isa):
+        getattr(cached, "cache_clear", lambda: None)()
+    with config.patch({"cpp.vec_isa_ok": True}):
+        best = str(isa.pick_vec_isa())
+    return "1" if found == best else ""
 
 
 def forget() -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from . import kernel
 
 ORDER_BYTES = 1 << 17
-COMPILED = "/compiled"
+COMPILED, BUILDING = "/compiled", "/building"
 _OPEN_TO_ALL = 0o1777
 _ROOM = "/tmp"  # noqa: S108 - the one tmpfs of the job is mounted there first, then its part for /tmp over it
 _MOST_CODE = 4 << 20

@@ -1,0 +1,174 @@
+"""What torch's compiler keeps, made by us once an image: a header, the dummies, and the course's examples.
+
+Law: every entry is code that is run by whoever reads it, so only our own is kept: made behind walls by parents that
+bear no learner's job, handed to jobs read-only, and nothing of a job ever comes back. The key names all that it
+depends on. Sizes in bytes.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+from sandbox_runner.errors import SetupError
+from sandbox_runner.sandbox.bubblewrap import Bubblewrap
+from sandbox_runner.sandbox.interpreter import Interpreter
+from sandbox_runner.warm.parent import Nest, Parent, start_parent
+
+_FACTS = "facts.json"
+_KINDS = (".h", ".gch", ".so", ".cpp", ".py", ".json", "")
+_LARGEST = 512 << 20
+
+Use = Callable[[Parent], Awaitable[list[str]]]
+"""Runs examples of ours in a parent's children; gives the digests of those that went well."""
+
+
+def nest_of(sandbox: Bubblewrap, slot: int) -> Nest:
+    """Give what a parent is made with: with the compiler where what it keeps was made for this image."""
+    folder = _folder(sandbox.host.interpreter)
+    facts = _facts(folder)
+    if not facts:
+        return Nest(slot)
+    return Nest(slot, compiled=str(folder), vectors=str(facts["vectors"]))
+
+
+def prepared(sandbox: Bubblewrap) -> frozenset[str]:
+    """Give the digests of the examples whose code is there already."""
+    kept = _facts(_folder(sandbox.host.interpreter)).get("examples", ())
+    return frozenset(str(one) for one in kept) if isinstance(kept, list) else frozenset()
+
+
+async def build(sandbox: Bubblewrap, slot: int) -> Nest:
+    """Make the header and the dummies for this image, and try its vector instructions: some twenty seconds, once.
+
+    Raises:
+        SetupError: no parent with a compiler can be had here, or the folder cannot be written.
+    """
+    folder = _folder(sandbox.host.interpreter)
+    with _open_workshop(folder) as workshop:
+        _give(workshop, sandbox, slot)
+        vectors = ""
+        for _ in range(2):  # once to try the instructions, once with what was found, as every parent will compile
+            parent = await start_parent(sandbox, Nest(slot, vectors=vectors, building=str(workshop)))
+            vectors = str(parent.ready.get("vectors", ""))
+            await parent.end()
+        await asyncio.to_thread(_merge, workshop, folder, {"vectors": vectors, "examples": []})
+    return nest_of(sandbox, slot)
+
+
+async def prepare(sandbox: Bubblewrap, slot: int, use: Use) -> list[str]:
+    """Let examples of ours be compiled, and keep what comes of it beside what is there; give what `use` gave.
+
+    Raises:
+        SetupError: as `build`.
+    """
+    nest = nest_of(sandbox, slot)
+    if not nest.compiled:
+        nest = await build(sandbox, slot)
+    folder = Path(nest.compiled)
+    with _open_workshop(folder) as workshop:
+        await asyncio.to_thread(shutil.copytree, folder, workshop, dirs_exist_ok=True)
+        _give(workshop, sandbox, 0)
+        parent = await start_parent(sandbox, replace(nest, building=str(workshop)))
+        try:
+            done = await use(parent)
+        finally:
+            await parent.end()
+        facts = _facts(folder)
+        facts["examples"] = sorted({*prepared(sandbox), *done})
+        await asyncio.to_thread(_merge, workshop, folder, facts)
+    return done
+
+
+def _open_workshop(folder: Path) -> "_Workshop":
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
+        return _Workshop(prefix="workshop-", dir=folder.parent)
+    except OSError as fault:
+        message = f"{folder.parent} cannot be written: {fault.strerror}"
+        raise SetupError(message) from fault
+
+
+class _Workshop(tempfile.TemporaryDirectory[str]):
+    """A folder that goes with its user; as a path."""
+
+    def __enter__(self) -> Path:  # type: ignore[override]  # what it gives is used as nothing else
+        path = Path(super().__enter__())
+        path.chmod(0o755)
+        return path
+
+
+def _give(workshop: Path, sandbox: Bubblewrap, slot: int) -> None:
+    """Let what runs in this slot write there, where its uid is not ours."""
+    if not sandbox.host.root:
+        return
+    uid = sandbox.host.uid_of(slot)
+    for path in (workshop, *workshop.rglob("*")):
+        os.chown(path, uid, uid, follow_symlinks=False)
+
+
+def _merge(workshop: Path, folder: Path, facts: dict[str, object]) -> None:
+    """Bring over what is new: regular files under their own names, for us to write and for everyone to read."""
+    folder.mkdir(mode=0o755, exist_ok=True)
+    for here, _, names in os.walk(workshop):
+        there = folder / Path(here).relative_to(workshop)
+        there.mkdir(mode=0o755, exist_ok=True)
+        for name in names:
+            source, target = Path(here, name), there / name
+            fit = source.suffix in _KINDS and not source.is_symlink() and source.is_file()
+            if fit and name != _FACTS and not target.exists() and source.stat().st_size <= _LARGEST:
+                _place(source.read_bytes(), target)
+    _place(json.dumps(facts, indent=1).encode("ascii"), folder / _FACTS)
+
+
+def _place(content: bytes, target: Path) -> None:
+    aside = target.with_name(f".{target.name}.{os.getpid()}")
+    aside.write_bytes(content)
+    aside.chmod(0o755 if target.suffix == ".so" else 0o644)
+    aside.replace(target)
+
+
+def _facts(folder: Path) -> dict[str, object]:
+    """Read what is known of a folder; nothing where it is not there, not whole or not ours."""
+    try:
+        if folder.stat().st_uid != os.geteuid():
+            return {}
+        found = json.loads((folder / _FACTS).read_text(encoding="ascii"))
+        return found if isinstance(found, dict) and isinstance(found.get("vectors"), str) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def _folder(interpreter: Interpreter) -> Path:
+    cache = Path("/var/cache") if os.geteuid() == 0 else Path.home() / ".cache"
+    return cache / "tasree" / f"compiled-{_key(interpreter)}"
+
+
+def _key(interpreter: Interpreter) -> str:
+    """Name everything that compiled code depends on: the image's versions, its compiler, the CPU, and our dummies."""
+    parts = [interpreter.python, interpreter.torch, interpreter.numpy, interpreter.inside, _cpu()]
+    for program in ("g++", "as", "ld"):
+        found = shutil.which(program, path="/usr/bin:/bin")
+        real = Path(found).resolve() if found else Path()
+        parts.append(f"{real}:{real.stat().st_size}:{real.stat().st_mtime_ns}" if found else "none")
+    dummies = Path(__file__).parent.parent / "harness" / "warm" / "preloading.py"
+    parts.append(hashlib.sha256(dummies.read_bytes()).hexdigest())
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+
+
+def _cpu() -> list[str]:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    seen: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.strip() in {"model name", "flags", "Features"}:
+            seen.setdefault(name.strip(), value.strip())
+    return [seen[name] for name in sorted(seen)]
