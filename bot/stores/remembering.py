@@ -6,7 +6,7 @@ comes of it; a row about a learner is found by the chat that the turn is of.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, assert_never
 
 from sqlalchemy import (
@@ -78,13 +78,7 @@ def due_of(learner: str, now: datetime, most: int) -> Select[Any]:
 async def load(connection: AsyncConnection, chat: str) -> Remembered:
     """Load everything that is kept of the learner whose chat this is."""
     chats, asks, wishes = tables.chats, tables.asks, learned.wishes
-    found = (
-        await connection.execute(
-            select(chats.c.learner, wishes.c.zone, wishes.c.daily_cap, wishes.c.days_off)
-            .select_from(chats.outerjoin(wishes, wishes.c.learner == chats.c.learner))
-            .where(chats.c.id == chat)
-        )
-    ).one_or_none()
+    found = (await connection.execute(_who(chat).add_columns(wishes.c.daily_cap))).one_or_none()
     if found is None:
         return Remembered()
     learner: str = found.learner
@@ -98,7 +92,6 @@ async def load(connection: AsyncConnection, chat: str) -> Remembered:
     )
     each = union_all(closed, missed).subquery()
     shown = (await connection.execute(select(each.c.misconception, func.count()).group_by(each.c.misconception))).all()
-    streak = await _streak(connection, learner)
     reviews = learned.reviews
     late = (
         await connection.execute(
@@ -113,7 +106,7 @@ async def load(connection: AsyncConnection, chat: str) -> Remembered:
         topics={row.topic: _topic(row) for row in topics},
         difficulties={row.item: Difficulty(row.difficulty, row.answers) for row in items},
         misconceptions={str(name): int(count) for name, count in shown},
-        streak=streak,
+        streak=_streak(found),
         reviews=tuple(late),
         zone=found.zone or "UTC",
         cap=CAP if found.daily_cap is None else found.daily_cap,
@@ -126,20 +119,18 @@ async def load(connection: AsyncConnection, chat: str) -> Remembered:
 
 async def learn(connection: AsyncConnection, chat: str, what: rows.Learned) -> None:
     """Keep what the answer that closed an ask says of its learner."""
-    learner, zone, off = await _who(connection, chat)
-    day = days.day_of(what.at, zone)
     match what:
         case rows.Answered():
-            await _answered(connection, learner, what, day)
+            found = await _answered(connection, chat, what)
         case rows.Reviewed():
-            await _reviewed(connection, learner, what)
+            found = await _reviewed(connection, chat, what)
         case _:
             assert_never(what)
-    before = await _streak(connection, learner)
-    after = streaks.practised(before, day, off)
+    before = _streak(found)
+    after = streaks.practised(before, days.day_of(what.at, found.zone or "UTC"), _off(found.days_off))
     if after != before:
         values = {"days": after.days, "last_day": after.last_day, "freezes": after.freezes, "week": after.week}
-        await _put(connection, learned.streaks, {"learner": learner}, values)
+        await _put(connection, learned.streaks, {"learner": found.learner}, values)
 
 
 async def keep(connection: AsyncConnection, chat: str, row: rows.Row, now: datetime) -> None:
@@ -165,21 +156,21 @@ async def keep(connection: AsyncConnection, chat: str, row: rows.Row, now: datet
             assert_never(row)
 
 
-async def _answered(connection: AsyncConnection, learner: str, what: rows.Answered, day: date) -> None:
-    table, items = learned.topics, learned.difficulties
-    found = select(table).where(table.c.learner == learner, table.c.topic == what.topic)
-    row = (await connection.execute(found)).one_or_none()
-    # Items are everyone's: the row is made first and then locked, where the database locks rows.
+async def _answered(connection: AsyncConnection, chat: str, what: rows.Answered) -> Row[Any]:
+    topics, items = learned.topics, learned.difficulties
+    wanted = _who(chat, topics, topics.c.topic == what.topic).add_columns(
+        topics.c.theta, topics.c.answers, topics.c.firsts, topics.c.days, topics.c.last_day
+    )
+    found = (await connection.execute(wanted)).one()
+    # Items are everyone's: the row is made, or else locked where the database locks rows, and given as it stands.
     fresh = _insert(connection, items).values(item=what.item, rev=what.rev, difficulty=0.0, answers=0)
-    await connection.execute(fresh.on_conflict_do_nothing())
-    locked = select(items).where(items.c.item == what.item).with_for_update()
-    item = (await connection.execute(locked)).one()
-    same = item.rev == what.rev
+    same = fresh.on_conflict_do_update(index_elements=["item"], set_={"item": items.c.item})
+    item = (await connection.execute(same.returning(items.c.rev, items.c.difficulty, items.c.answers))).one()
     topic, hard = mastery.answered(
-        _topic(row) if row else Topic(),
-        Difficulty(item.difficulty, item.answers) if same else Difficulty(),
+        Topic() if found.theta is None else _topic(found),
+        Difficulty(item.difficulty, item.answers) if item.rev == what.rev else Difficulty(),
         first=what.first,
-        day=day,
+        day=days.day_of(what.at, found.zone or "UTC"),
     )
     values = {
         "theta": topic.theta,
@@ -189,33 +180,34 @@ async def _answered(connection: AsyncConnection, learner: str, what: rows.Answer
         "last_day": topic.last_day,
         "changed_at": what.at,
     }
-    await _put(connection, table, {"learner": learner, "topic": what.topic}, values)
-    await connection.execute(
-        update(items).where(items.c.item == what.item).values(rev=what.rev, difficulty=hard.value, answers=hard.answers)
-    )
+    await _put(connection, topics, {"learner": found.learner, "topic": what.topic}, values)
+    moved = {"rev": what.rev, "difficulty": hard.value, "answers": hard.answers}
+    await connection.execute(update(items).where(items.c.item == what.item).values(**moved))
+    return found
 
 
-async def _reviewed(connection: AsyncConnection, learner: str, what: rows.Reviewed) -> None:
+async def _reviewed(connection: AsyncConnection, chat: str, what: rows.Reviewed) -> Row[Any]:
     table = learned.cards
-    mine = (table.c.learner == learner) & (table.c.card == what.card)
-    row = (await connection.execute(select(table).where(mine))).one_or_none()
-    before = memory.from_json(row.memory) if row else None
+    wanted = _who(chat, table, table.c.card == what.card).add_columns(table.c.rev, table.c.memory, table.c.due)
+    row = (await connection.execute(wanted)).one()
+    before = memory.from_json(row.memory or "")
     after = memory.graded(before, what.grade, what.rev, what.at)
     values = {"rev": what.rev, "memory": memory.to_json(after), "due": after.due}
-    await _put(connection, table, {"learner": learner, "card": what.card}, values, {"suspended": False})
+    await _put(connection, table, {"learner": row.learner, "card": what.card}, values, {"suspended": False})
     await connection.execute(
         insert(learned.reviews).values(
             id=what.review,
-            learner=learner,
+            learner=row.learner,
             card=what.card,
             rev=what.rev,
             rating=what.grade.value,
-            memory_before=row.memory if row and before else None,
-            was_due=row is not None and (row.due <= what.at or row.rev < what.rev),
+            memory_before=row.memory if before else None,
+            was_due=row.rev is not None and (row.due <= what.at or row.rev < what.rev),
             undone=False,
             reviewed_at=what.at,
         )
     )
+    return row
 
 
 async def _undo(connection: AsyncConnection, learner: str, chat: str, what: rows.UndoReview) -> None:
@@ -278,16 +270,17 @@ async def _learner_id(connection: AsyncConnection, chat: str) -> str:
     return str((await connection.execute(found)).scalar_one())
 
 
-async def _who(connection: AsyncConnection, chat: str) -> tuple[str, str, frozenset[int]]:
-    """Give the chat's learner, their zone, and their days off."""
-    chats, wishes = tables.chats, learned.wishes
-    wanted = (
-        select(chats.c.learner, wishes.c.zone, wishes.c.days_off)
-        .select_from(chats.outerjoin(wishes, wishes.c.learner == chats.c.learner))
-        .where(chats.c.id == chat)
+def _who(chat: str, also: Table | None = None, on: ColumnElement[bool] | None = None) -> Select[Any]:
+    """Select the chat's learner with zone, days off and streak, and their row of another table, if it is there."""
+    chats, wishes, rows_of = tables.chats, learned.wishes, learned.streaks
+    source = chats.outerjoin(wishes, wishes.c.learner == chats.c.learner)
+    source = source.outerjoin(rows_of, rows_of.c.learner == chats.c.learner)
+    if also is not None and on is not None:
+        source = source.outerjoin(also, (also.c.learner == chats.c.learner) & on)
+    streak = (getattr(rows_of.c, name).label(f"streak_{name}") for name in ("days", "last_day", "freezes", "week"))
+    return (
+        select(chats.c.learner, wishes.c.zone, wishes.c.days_off, *streak).select_from(source).where(chats.c.id == chat)
     )
-    row = (await connection.execute(wanted)).one()
-    return row.learner, row.zone or "UTC", _off(row.days_off)
 
 
 def _off(text: str | None) -> frozenset[int]:
@@ -303,9 +296,10 @@ def _topic(row: Row[Any]) -> Topic:
     return Topic(row.theta, row.answers, row.firsts, row.days, row.last_day)
 
 
-async def _streak(connection: AsyncConnection, learner: str) -> Streak:
-    row = (await connection.execute(select(learned.streaks).where(learned.streaks.c.learner == learner))).one_or_none()
-    return Streak(row.days, row.last_day, row.freezes, row.week) if row else Streak()
+def _streak(row: Row[Any]) -> Streak:
+    if row.streak_days is None:
+        return Streak()
+    return Streak(row.streak_days, row.streak_last_day, row.streak_freezes, row.streak_week)
 
 
 def _insert(connection: AsyncConnection, table: Table) -> Any:  # noqa: ANN401 - the two dialects share no type for it

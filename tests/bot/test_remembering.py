@@ -17,6 +17,7 @@ from bot.engine.remembering.queue import followed, queue
 from bot.engine.remembering.rows import MoveCard
 from bot.engine.remembering.streaks import Streak
 from content.schema import Course, Retired
+from tests.bench.year import auc, simulate
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 GRADES = st.sampled_from(Grade)
@@ -146,6 +147,13 @@ def test_what_is_kept_of_a_topic_stays_sound(answers: list[tuple[bool, int]]) ->
         assert abs(hard.value) <= mastery.BOUND
         assert topic.days <= topic.firsts <= topic.answers
         assert 0.0 <= mastery.seen(topic, hard.value).chance <= 1.0
+
+
+def test_what_is_shown_of_simulated_learners_agrees_with_what_they_know() -> None:
+    assert auc([(0.9, True), (0.1, False), (0.5, True), (0.5, False)]) == 0.875
+    found = simulate(seed=3, learners=60, days=250)
+    assert 0.7 < found.auc <= found.best_auc
+    assert found.known_where_mastered > 0.85 > found.known_where_growing
 
 
 # --- the queue --------------------------------------------------------------------------------------------------------
