@@ -26,8 +26,9 @@ ERASE = "erase:"
 
 
 def exercise_of(expects: str) -> str:
-    """Give the id of the exercise for which code is expected; empty when none is."""
-    return expects.removeprefix(EXERCISE).partition(":")[0] if expects.startswith(EXERCISE) else ""
+    """Give the id of the exercise for which code is expected, also while a name for its board is; empty for none."""
+    begun = next((prefix for prefix in (EXERCISE, NAME) if expects.startswith(prefix)), "")
+    return expects.removeprefix(begun).partition(":")[0] if begun else ""
 
 
 def hints_of(expects: str) -> int:

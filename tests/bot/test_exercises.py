@@ -421,3 +421,11 @@ def test_the_labels_of_the_board_may_be_typed(task: Conversation) -> None:
     assert task.store.tries.names[task.session.learner].name == "نور"
     task.take(TextSent("مغادرة اللوحة"))
     assert task.store.tries.names == {}
+
+
+def test_a_submission_counts_while_a_name_for_the_board_is_waited_for(task: Conversation) -> None:
+    task.take(ButtonPressed("1:board:task-one:_join"))
+    task.take(CodeSent(SOLVE))
+    assert [job.kind for job in task.waiting] == [JobKind.EXERCISE]
+    task.take(TextSent("نور"))
+    assert task.store.tries.names[task.session.learner].name == "نور"

@@ -152,3 +152,15 @@ async def test_a_copy_of_ones_own_rows_holds_no_solution(store: SqlStore, chats:
     assert "SECRET" not in str(known.own)
     (run,) = await store.unfinished()
     assert run.job == job
+
+
+async def test_two_chats_of_one_learner_share_their_standing_their_vote_and_their_name(store: SqlStore) -> None:
+    one, two = [(await store.enter("web", name, NOW, account="ali")).id for name in ("phone", "desk")]
+    assert one != two
+    await write(store, one, attempt("r1", "slow", 2.0), CastVote("m", 1, "fact"), TakeName("ali", "ali"))
+    await write(store, two, attempt("r2", "differ"), CastVote("m", 1, "myth"), TakeName("Ali", "ali"))
+    found = (await look(store, one)).tries
+    assert found == (await look(store, two)).tries
+    assert found.standings == {("task", 1): Standing(failures=2)}
+    assert found.voted == {"m": (1, "fact")}
+    assert found.name == "Ali"
