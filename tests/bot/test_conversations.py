@@ -3,9 +3,10 @@
 Regenerate them, after looking at why they changed, with REGENERATE_CONVERSATIONS=1.
 """
 
+import asyncio
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,6 +27,7 @@ from bot.engine.events import (
     TextSent,
 )
 from bot.engine.replies import Choices, Reply, Spans, Step
+from bot.ports import Store
 from bot.testing import CAPABLE, MACHINE, Conversation
 from content.schema import Course, Explorer, Item, RecordedMachine, RecordedRatio, RecordedRun
 from sandbox_runner.protocol import (
@@ -46,6 +48,7 @@ from sandbox_runner.protocol import (
     Stream,
     Variant,
 )
+from tests.bot.databases import Database
 
 FOLDER = Path(__file__).resolve().parent.parent / "conversations"
 REGENERATE = bool(os.environ.get("REGENERATE_CONVERSATIONS"))
@@ -203,9 +206,17 @@ PROGRESS: dict[str, Accepted | Progress] = {
 class Script:
     """Plays the steps of a conversation; a button is pressed by its label, the newest first."""
 
-    def __init__(self, course: Course, *, away: bool, gpu: bool = False) -> None:
+    def __init__(
+        self,
+        course: Course,
+        *,
+        away: bool,
+        gpu: bool = False,
+        store: Store | None = None,
+        at_once: Callable[[Coroutine[Any, Any, Any]], Any] | None = None,
+    ) -> None:
         able = replace(CAPABLE, devices=(Device.CPU, Device.CUDA), device_count=1) if gpu else CAPABLE
-        self.talk = Conversation(course, None if away else able)
+        self.talk = Conversation(course, None if away else able, store, at_once)
         self.buttons: dict[str, str] = {}
 
     def play(self, step: dict[str, Any]) -> list[str]:
@@ -339,6 +350,20 @@ def test_a_conversation_goes_as_written(path: Path, course: Course, other_items:
         path.write_text(text)
         return
     assert played == written["steps"]
+
+
+@pytest.mark.parametrize("name", ["reading", "check", "code", "myths", "review", "board", "own_data", "reminders"])
+def test_a_conversation_goes_the_same_way_on_each_database(name: str, course: Course, database: Database) -> None:
+    written = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
+    assert not set(written) - {"title", "steps", "experiment", "seen"}
+    course = with_experiment(course, written.get("experiment", ()), written.get("seen"))
+    with asyncio.Runner() as loop:
+        store = database.open()
+        script = Script(course, away=False, store=store, at_once=loop.run)
+        for step in written["steps"]:
+            asked = {key: value for key, value in step.items() if key != "replies"}
+            assert script.play(asked) == step["replies"], asked
+        loop.run(store.close())
 
 
 def test_there_are_conversations() -> None:
