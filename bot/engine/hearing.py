@@ -5,7 +5,7 @@ done. What a learner wrote is shown back, if at all, as code and cut.
 """
 
 from bot.engine import boards, code, commands, exercises, labels, obeying, practice, presses, pressing, reading
-from bot.engine.answering import answerer, followups, glossary, lastrun, replying
+from bot.engine.answering import answerer, followups, glossary, inside, lastrun, replying
 from bot.engine.answering.manners import Talk
 from bot.engine.bubbles import buttons, said
 from bot.engine.commands import Command
@@ -101,7 +101,7 @@ def _prose(moment: Moment, text: str) -> Turn:
     near = None if manners.asks(text) else commands.nearest(text)
     if near:
         return _suggested(moment, text, near)
-    return lastrun.answered(moment, text) or replying.answered(moment, text)
+    return inside.offered(moment, text) or lastrun.answered(moment, text) or replying.answered(moment, text)
 
 
 def _talked(moment: Moment, talk: Talk) -> Turn:
