@@ -34,6 +34,7 @@ ANSWERS: ContextVar[str] = ContextVar("answers", default="")
 
 EDIT_EVERY_S = 3.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 30.0
+MOST_RESTING = 1000
 TRIES = 5
 """So often the last words of a chat are tried, of which the store knows nothing."""
 
@@ -79,7 +80,7 @@ class _SupersededError(Exception):
 
 @dataclass(slots=True)
 class _Box:
-    """A chat with something to go out. `answers` are by number; `due` is when a reply may be edited next."""
+    """A chat with something to go out. `answers` are by number, `written` is the last mark."""
 
     chat: str
     address: str
@@ -88,13 +89,13 @@ class _Box:
     waiting: dict[int, Shown] = field(default_factory=dict)
     untold: set[int] = field(default_factory=set)
     answers: dict[int, str] = field(default_factory=dict)
-    due: dict[int, float] = field(default_factory=dict)
     parts: dict[int, dict[int, PostedPart]] = field(default_factory=dict)
     withdrawn: set[int] = field(default_factory=set)
     news: asyncio.Event = field(default_factory=asyncio.Event)
     empty: asyncio.Event = field(default_factory=asyncio.Event)
     newest: int = 0
     wait_s: float = FIRST_WAIT_S
+    written: Awaitable[None] | None = None
 
 
 class Courier(Generic[D]):
@@ -123,6 +124,7 @@ class Courier(Generic[D]):
         self._opening: dict[str, list[tuple[Shown, str]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
+        self._due: dict[tuple[str, int], float] = {}
         self.silenced: set[str] = set()
         """Chats that took nothing any more, until somebody writes there again."""
 
@@ -259,8 +261,14 @@ class Courier(Generic[D]):
             box = await self._open(chat)
             if box is None:
                 return
-            while (box.waiting or box.untold) and not box.silent and not self._closing:
-                await self._step(box)
+            while True:
+                while (box.waiting or box.untold) and not box.silent and not self._closing:
+                    await self._step(box)
+                # Whoever opens the box anew reads what was written: it has to stand there by then.
+                if box.written is not None:
+                    await asyncio.gather(box.written, return_exceptions=True)
+                if not (box.waiting or box.untold) or box.silent or self._closing:
+                    break
         except Exception:
             # Nothing is lost: the store still says what has to go out.
             LOG.exception("the worker of a chat failed")
@@ -334,7 +342,9 @@ class Courier(Generic[D]):
         times: list[tuple[float, int, int]] = []
         for number, shown in box.waiting.items():
             fresh = not any(one.external for one in (await self._parts(box, number)).values())
-            times.append((0.0 if fresh else box.due.get(number, 0.0), number if fresh else shown.change, number))
+            times.append(
+                (0.0 if fresh else self._due.get((box.chat, number), 0.0), number if fresh else shown.change, number)
+            )
         times += [(0.0, number, number) for number in box.untold - set(box.waiting)]
         now = self._clock()
         ready = [one for one in times if one[0] <= now]
@@ -414,8 +424,15 @@ class Courier(Generic[D]):
             return
         except RefusedError:
             LOG.exception("an edit was refused")
-        box.due[shown.number] = self._clock() + self._edit_every_s
+        self._rested(box.chat, shown.number)
         self._mark(box, [replace(one, digest=draft.digest, change=shown.change)])
+
+    def _rested(self, chat: str, number: int) -> None:
+        """Let a reply rest after an edit; what rested enough is forgotten."""
+        now = self._clock()
+        if len(self._due) >= MOST_RESTING:
+            self._due = {key: at for key, at in self._due.items() if at > now}
+        self._due[chat, number] = now + self._edit_every_s
 
     async def _remove(self, box: _Box, one: PostedPart) -> None:
         await self._turn(box.address)
@@ -470,4 +487,5 @@ class Courier(Generic[D]):
         if out > box.delivered:
             box.delivered = out
             marks.append(Cursor(box.chat, out))
-        return self._outbox.write(marks)
+        box.written = self._outbox.write(marks)
+        return box.written

@@ -297,7 +297,9 @@ async def _announced(bot: Bot, course: Course) -> None:
         for command in Command
         if words.has(f"help.{command}")
     )
-    wanted = (BotCommand(Command.START.value, words.text("telegram.start_command")), *wanted)
+    first = (Command.START, Command.HELP)
+    named = tuple(BotCommand(one.value, words.text(f"telegram.{one}_command")) for one in first)
+    wanted = (*named, *wanted)
     description = f"{words.text('greeting.hello')} {words.text('greeting.code')}"[:_DESCRIPTION_LIMIT]
     short = words.text("telegram.short_description")[:_SHORT_LIMIT]
     try:
