@@ -27,11 +27,12 @@ FILES = {
         "# %% array\nx.sum()\n"
     ),
     "task/starter.py": (
-        'def make(rng, n):\n    return {"x": rng.normal(size=n)}\n\n\ndef solve(x):\n    total = 0.0\n'
-        "    for v in x:\n        total += v * v\n    return total\n"
+        'import numpy as np\n\n\ndef make(rng, n):\n    return {"x": rng.normal(size=n)}\n\n\ndef solve(x):\n'
+        "    total = 0.0\n    for v in x:\n        total += v * v\n    return np.float64(total)\n"
     ),
     "task/reference.py": (
-        'def make(rng, n):\n    return {"x": rng.normal(size=n)}\n\n\ndef solve(x):\n    return x @ x\n'
+        'import numpy as np\n\n\ndef make(rng, n):\n    return {"x": rng.normal(size=n)}\n\n\n'
+        "def solve(x):\n    return np.sum(x * x)\n"
     ),
     "quiz/printed.py": "import numpy as np\n\nprint(np.ones((2, 3)).size)\n",
 }
