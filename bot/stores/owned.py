@@ -20,7 +20,7 @@ from bot.engine.owned.rows import KeepFile
 from bot.engine.replies import Reply
 from bot.errors import SessionError, StoreError
 from bot.ports import Leaving, StoredFile
-from bot.stores import learned, locks, posted, tables
+from bot.stores import learned, locks, posted, questions, tables
 from bot.stores.doors import Door
 
 OF_NOBODY: Mapping[str, str] = {
@@ -149,6 +149,7 @@ class SqlOwned:
             files = await _deleted(connection, learned.files, learned.files.c.made_at <= before)
             answers = await _emptied(connection, before)
             drafts = await _undrafted(connection, before)
+            await questions.forget(connection, before)
             await connection.execute(update(table).where(table.c.name == _SWEPT).values(done_to=before))
         return Swept(runs, files, faded, answers, drafts)
 

@@ -56,9 +56,20 @@ def test_orders_are_refused_whatever_else_they_hold(own_course: Course, text: st
     assert "لا يُنفَّذ" in shown(Conversation(own_course).take(TextSent(text)))
 
 
-@pytest.mark.parametrize(
-    "text", ["你好吗", "Привет, как дела?", "שלום", "こんにちは", "ܫܠܡܐ", "😀😀", "؟" * 10_000, "12345"]
-)
+UNREAD = {
+    "chinese": "你好吗",
+    "cyrillic": "Привет, как дела?",
+    "hebrew": "שלום",
+    "kana": "こんにちは",
+    "syriac": "ܫܠܡܐ",
+    "faces": "😀😀",
+    "marks": "؟" * 10_000,
+    "figures": "12345",
+}
+LONG = {"alef": "ا" * 10_000, "x": "x" * 10_000, "question": "لماذا الحلقة بطيئة " * 600, "words": "كلمة " * 2_000}
+
+
+@pytest.mark.parametrize("text", UNREAD.values(), ids=UNREAD)
 def test_what_cannot_be_read_is_said_kindly(own_course: Course, text: str) -> None:
     said = shown(Conversation(own_course).take(TextSent(text)))
     assert "السؤال يُكتب" in said or "لا محطة" in said

@@ -208,3 +208,12 @@ async def test_tables_can_be_read_back_and_hold_numbers(store: SqlStore, course:
     assert math.isclose(float(row["difficulty"]), 1.0)
     minus = replace(report, items=(replace(report.items[0], discrimination=-0.25),))
     assert ",-0.25," in tables.written(minus)["items.csv"]
+
+
+async def test_the_sweep_takes_the_words_of_old_questions(store: SqlStore, course: Course) -> None:
+    chat = (await store.enter("test", "a", NOW)).id
+    await save(store, chat, Record((KeepQuestion("q1", "سؤال قديم", "refuse", (), ("قديم",)),)))
+    later = NOW + timedelta(days=40)
+    await store.owned.sweep(NOW + timedelta(days=10), later, lambda reply: None)
+    report = await store.report(course, later)
+    assert (report.bands, report.unanswered) == ({"refuse": 1}, ())
