@@ -7,13 +7,10 @@ failures the solution is shown and the series goes on.
 from dataclasses import dataclass, replace
 from typing import assert_never, cast
 
-from bot.engine import asks, panels, presses, series
-from bot.engine.bubbles import buttons, paragraphs, said
-from bot.engine.buttons import Op, encode
-from bot.engine.commands import Command
-from bot.engine.course_map import DONE, Part
+from bot.engine import asks, feedback, panels, presses, series
+from bot.engine.bubbles import paragraphs, said
+from bot.engine.course_map import DONE
 from bot.engine.effects import Ask, CloseAsk, CountTry, Effect, Record, Turn
-from bot.engine.figures import plain
 from bot.engine.letters import fold
 from bot.engine.moment import Moment
 from bot.engine.quizzes import items
@@ -21,10 +18,9 @@ from bot.engine.quizzes.grades import Grade, Verdict
 from bot.engine.reading import code_shown
 from bot.engine.remembering import choosing, placement, placing
 from bot.engine.remembering.rows import Answered
-from bot.engine.replies import Block, Bullets, Choice, Heading, Number, Paragraph, Strong, Text
-from bot.engine.session import Place
+from bot.engine.replies import Block, Heading, Paragraph, Text
 from bot.engine.wording import inline
-from content.schema import Item, Lesson, NumberAnswer, OrderSteps, WriteCode
+from content.schema import Item, Lesson, NumberAnswer
 
 _MEANT = {
     **dict.fromkeys(map(fold, ("لا أعرف", "لا أدري", "ما أعرف", "ما بعرف", "مش عارف", "معرفش")), presses.DONT_KNOW),
@@ -101,9 +97,9 @@ def answered(moment: Moment, ask: Ask, answer: str) -> Turn:
     if answer.startswith(presses.HINT):
         return _hinted(moment, at_hand, presses.marking(answer))
     if answer == presses.DONT_KNOW:
-        blocks = (Paragraph(moment.words.say("quiz.dont_know")), *_solution(moment, at_hand))
+        solved = feedback.solved(moment, at_hand.lesson, at_hand.item)
+        blocks = (Paragraph(moment.words.say("quiz.dont_know")), *solved)
         earned = moment.session.earned
-        blocks = (*blocks, *_disputed(moment, at_hand.item))
         close = CloseAsk(ask.id, answer, earned, learned=_learned(moment, at_hand, first=False))
         return _closed(moment, at_hand, close, blocks, earned=earned)
     if isinstance(at_hand.item, items.Marked):
@@ -226,7 +222,8 @@ def _graded(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
             alone = ask.tries == 0 and moment.session.hinted == 0
             credit = 1.0 if alone else max(_HELPED, moment.session.earned)
             close = CloseAsk(ask.id, answer[:_KEPT], credit, learned=_learned(moment, at_hand, first=alone))
-            blocks = (_strong(moment.words.text("quiz.right")), *_feedback(grade), *paragraphs(item.explanation))
+            right = feedback.strong(moment.words.text("quiz.right"))
+            blocks = (right, *feedback.given(grade), *paragraphs(item.explanation))
             return _closed(moment, at_hand, close, blocks, earned=1.0)
         case Verdict.PARTIAL | Verdict.NEAR | Verdict.WRONG:
             return _failed(moment, at_hand, answer[:_KEPT], grade)
@@ -245,10 +242,10 @@ def _failed(moment: Moment, at_hand: _Open, answer: str, grade: Grade) -> Turn:
         close = CloseAsk(ask.id, answer, earned, grade.misconception, _learned(moment, at_hand, first=False))
         # What is right stands in the solution, with its feedback.
         only_wrong = replace(grade, notes=tuple(note for note in grade.notes if not note.right))
-        missed = _missed(moment, item, grade, last=True)
-        blocks = (*missed, *_feedback(only_wrong), *_solution(moment, at_hand), *_disputed(moment, item))
+        missed = feedback.missed(moment, item, grade, last=True)
+        blocks = (*missed, *feedback.given(only_wrong), *feedback.solved(moment, at_hand.lesson, item))
         return _closed(moment, at_hand, close, blocks, earned=earned)
-    head = (*_missed(moment, item, grade, last=False), *_feedback(grade))
+    head = (*feedback.missed(moment, item, grade, last=False), *feedback.given(grade))
     moment = moment.changed(tried=tried, earned=earned)
     if isinstance(item, items.Marked):
         moment = moment.changed(marked=items.left_standing(item, moment.session.marked))
@@ -267,34 +264,6 @@ def _learned(moment: Moment, at_hand: _Open, *, first: bool) -> Answered:
     return Answered(item.topic.value, item.id, item.rev, first, moment.now)
 
 
-def _disputed(moment: Moment, item: Item) -> tuple[Block, ...]:
-    """Give the way to tell the teacher that the item is wrong, not the answer."""
-    return buttons(presses.report(moment, item.id))
-
-
-def _missed(moment: Moment, item: Item, grade: Grade, *, last: bool) -> tuple[Block, ...]:
-    """Say how far an answer is off."""
-    words = moment.words
-    wrong = _strong(words.text("quiz.wrong_last" if last else "quiz.wrong"))
-    match grade.verdict:
-        case Verdict.PARTIAL:
-            return (Paragraph(words.say("quiz.partial", done=grade.points, total=grade.of)),)
-        case Verdict.NEAR:
-            return (_strong(words.text("quiz.near")),)
-        case _ if isinstance(item, OrderSteps):
-            return (wrong, Paragraph(words.say("quiz.order_until", n=grade.points)))
-        case _:
-            return (wrong,)
-
-
-def _feedback(grade: Grade) -> tuple[Block, ...]:
-    notes = tuple(
-        (Text("✓ " if note.right else "✗ "), *inline(note.part), Text(" — "), *inline(note.feedback))
-        for note in grade.notes
-    )
-    return (*(paragraphs(grade.feedback) if grade.feedback else ()), *((Bullets(notes),) if notes else ()))
-
-
 def _closed(moment: Moment, at_hand: _Open, close: CloseAsk, blocks: tuple[Block, ...], *, earned: float) -> Turn:
     """Store the answer, say what is to be said of it, and ask the next item or give the score."""
     under_way = moment.session.series
@@ -311,7 +280,7 @@ def _closed(moment: Moment, at_hand: _Open, close: CloseAsk, blocks: tuple[Block
         moment = placing.gone_on(moment, after, at_hand.item.id)
     if moment.session.series and moment.session.series.ahead:
         return _asked(moment).after(*effects)
-    end = placing.result(moment) if place else _score(moment, lesson)
+    end = placing.result(moment) if place else feedback.score(moment, lesson)
     key = "" if place else f"{lesson.slug}.{DONE}.check"
     return Turn(series.finished(moment.session, key), (*effects, *said(*end)))
 
@@ -319,36 +288,3 @@ def _closed(moment: Moment, at_hand: _Open, close: CloseAsk, blocks: tuple[Block
 def _shown_before(moment: Moment, item: Item) -> str:
     """Give the misconception that an earlier try showed; a right answer after it does not hide it."""
     return next((found for tried in moment.session.tried if (found := items.grade(item, tried).misconception)), "")
-
-
-def _score(moment: Moment, lesson: Lesson) -> tuple[Block, ...]:
-    words = moment.words
-    under_way = moment.session.series
-    missed = under_way.missed if under_way else ()
-    done, credit = (under_way.done, round(under_way.credit, 2)) if under_way else (0, 0.0)
-    topics = [item.topic for item in lesson.check if item.id in missed]
-    again = [section for section in lesson.sections if section.topic in topics]
-    places = [Place(lesson.slug, Part.SECTION, section.id) for section in again]
-    advice = words.say("quiz.read_again") if places else words.say("quiz.all_right" if not missed else "quiz.done")
-    return (
-        Heading(words.say("quiz.score", done=Number(plain(credit)), total=done)),
-        Paragraph(advice),
-        *buttons(
-            *(presses.to_place(moment, lesson, place) for place in places),
-            Choice(words.text("button.quiz_again"), encode(Op.QUIZ, lesson.slug)),
-            Choice(words.text("button.cards"), encode(Op.CARDS, lesson.slug)),
-            presses.command(moment, Command.MAP),
-        ),
-    )
-
-
-def _solution(moment: Moment, at_hand: _Open) -> tuple[Block, ...]:
-    item = at_hand.item
-    if isinstance(item, WriteCode):
-        lead = Paragraph(moment.words.say("quiz.solution"))
-        return (lead, *code_shown(moment, at_hand.lesson, item.reference), *paragraphs(item.explanation))
-    return (*items.solution(item, moment.words.say("quiz.solution"), moment.words), *paragraphs(item.explanation))
-
-
-def _strong(text: str) -> Paragraph:
-    return Paragraph((Strong(text),))

@@ -6,7 +6,7 @@ changes nothing.
 
 from dataclasses import replace
 
-from bot.engine import asks, outputs, practice, results
+from bot.engine import asks, buttons, outputs, practice, presses, results
 from bot.engine.effects import Ask, Edit, Turn
 from bot.engine.expects import Expects
 from bot.engine.moment import Moment
@@ -25,7 +25,7 @@ def to_run(moment: Moment, source: str) -> tuple[str, Purpose] | None:
         return None
     check = moment.course.files.get(f"{ask.lesson}/{item.check}", "")
     mark = moment.dice.identity()
-    return written.composed(source, check, mark), Purpose(Why.ITEM, ask.id, mark)
+    return written.composed(source, check, mark), Purpose(Why.ITEM, presses.seen(ask), mark)
 
 
 def finished(moment: Moment, result: Result, source: str, purpose: Purpose, slot: str) -> Turn:
@@ -42,10 +42,13 @@ def finished(moment: Moment, result: Result, source: str, purpose: Purpose, slot
     )
     ask = moment.known.ask
     item = _item(moment, ask)
-    if ask is None or item is None or ask.id != purpose.item:
+    name, tries = buttons.ask_of(purpose.item)
+    if ask is None or item is None or ask.id != name:
         return moment.turn(Edit(slot, Reply((*blocks, Paragraph(words.say("quiz.code_late"))))))
     if result.ending is not Ending.OK or parted is None:
         return moment.turn(Edit(slot, Reply((*blocks, Paragraph(words.say("quiz.code_not_counted"))))))
+    if tries != ask.tries:
+        return moment.turn(Edit(slot, Reply((*blocks, Paragraph(words.say("quiz.code_meanwhile"))))))
     printed = parted[1]
     shown = CodeBlock(outputs.middle_cut(printed.rstrip("\n")), "text", words.text("quiz.code_printed"))
     expected = moment.course.files.get(f"{ask.lesson}/{item.expect}", "")

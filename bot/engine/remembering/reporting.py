@@ -29,14 +29,14 @@ def pressed(moment: Moment, item_id: str, reason: str) -> Turn:
         return asks.refused(moment, "button.gone")
     words = moment.words
     if reason in _REASONS:
-        return _kept(moment, found, words.text(f"report.reason{reason}"))
+        return _kept(moment, found, words.text(f"report.reason_{reason[1:]}"))
     if reason == OTHER:
         moment = moment.changed(expects=f"{REPORT}{item_id}")
         return moment.turn(*said(Paragraph(words.say("report.own_words"))))
     if reason:
         return asks.refused(moment, "button.outdated")
     choices = (
-        Choice(words.text(f"report.reason{each}"), encode(Op.REPORT, item_id, each)) for each in (*_REASONS, OTHER)
+        Choice(words.text(f"report.reason_{each[1:]}"), encode(Op.REPORT, item_id, each)) for each in (*_REASONS, OTHER)
     )
     return moment.turn(*said(Paragraph(words.say("report.what")), *buttons(*choices, columns=2)))
 
