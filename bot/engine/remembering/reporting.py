@@ -29,16 +29,16 @@ def pressed(moment: Moment, item_id: str, reason: str) -> Turn:
         return asks.refused(moment, "button.gone")
     words = moment.words
     if reason in _REASONS:
-        return _kept(moment, found, words.text(f"report.reason_{reason[1:]}"))
+        return _kept(moment, found, words.text(f"complaint.reason_{reason[1:]}"))
     if reason == OTHER:
         moment = moment.changed(expects=f"{REPORT}{item_id}")
-        return moment.turn(*said(Paragraph(words.say("report.own_words"))))
+        return moment.turn(*said(Paragraph(words.say("complaint.own_words"))))
     if reason:
         return asks.refused(moment, "button.outdated")
     choices = (
-        Choice(words.text(f"report.reason_{each[1:]}"), encode(Op.REPORT, item_id, each)) for each in (*_REASONS, OTHER)
+        Choice(words.text(f"complaint.reason_{each[1:]}"), encode(Op.REPORT, item_id, each)) for each in (*_REASONS, OTHER)
     )
-    return moment.turn(*said(Paragraph(words.say("report.what")), *buttons(*choices, columns=2)))
+    return moment.turn(*said(Paragraph(words.say("complaint.what")), *buttons(*choices, columns=2)))
 
 
 def typed(moment: Moment, text: str) -> Turn | None:
@@ -56,7 +56,7 @@ def typed(moment: Moment, text: str) -> Turn | None:
 def _kept(moment: Moment, item: Item | Card | Myth, text: str) -> Turn:
     complaint = rows.Complain(moment.dice.identity(), item.id, item.rev, text)
     go_on = presses.go_on_with_series(moment)
-    return moment.turn(Record((complaint,)), *said(Paragraph(moment.words.say("report.kept")), *buttons(go_on)))
+    return moment.turn(Record((complaint,)), *said(Paragraph(moment.words.say("complaint.kept")), *buttons(go_on)))
 
 
 def _find(moment: Moment, item_id: str) -> Item | Card | Myth | None:
