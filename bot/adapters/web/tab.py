@@ -150,6 +150,8 @@ class Tab:
                 await self._talk.take(self.chat, parse.event(sent), f"web:{sent.id}")
                 await self._flush()  # who reads the acknowledgement has the answer already
                 await self._send({"t": "ack", "id": sent.id})
+                if self._left:
+                    await self._send({"t": "forgotten"})
             except Exception:  # noqa: BLE001 - a fault of ours; the page reconnects and sends again, other tabs go on
                 failed = True
                 await self._fail("an event was not taken")

@@ -122,6 +122,7 @@ async def test_after_a_deletion_the_last_words_stand_and_the_next_event_is_a_fre
     export = await say(socket, "/export", "first-000")
     await say(socket, "/delete", "second-00")
     assert "حُذف كل شيء" in await say(socket, "حذف نهائي", "third-000")
+    assert await hear(socket) == {"t": "forgotten"}
     for left in (socket, other_tab):
         await left.send_json({"t": "send", "id": "fourth-00", "event": {"kind": "text", "text": "وين وصلت"}})
         async with asyncio.timeout(WAIT_S):

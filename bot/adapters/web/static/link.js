@@ -17,7 +17,7 @@ export function freshId() {
 }
 
 export class Link {
-  // `hear` has: state(name), welcome(tag) -> change, replies(frame), earlier(frame), acked(id), refused(id, html), failed(id)
+  // `hear` has: state(name), welcome(tag) -> change, replies(frame), earlier(frame), acked(id), refused(id, html), forgotten(), failed(id)
   constructor(cap, hear) {
     this.cap = cap;
     this.hear = hear;
@@ -96,6 +96,9 @@ export class Link {
       case "ack":
         this.#forget(frame.id);
         this.hear.acked(frame.id);
+        break;
+      case "forgotten":
+        this.hear.forgotten();
         break;
       case "refused":
         this.#forget(frame.id);

@@ -45,6 +45,9 @@ const link = new Link(cap, {
     wait(false);
     log.refused(html);
   },
+  forgotten() {
+    mine.forget();
+  },
   failed(id) {
     mine.mark(id, "failed");
     wait(false);

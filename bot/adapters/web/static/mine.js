@@ -26,6 +26,12 @@ export class Mine {
     this.#load();
   }
 
+  // The learner had everything deleted: this browser keeps nothing of it either.
+  forget() {
+    this.entries = [];
+    ofBrowser.remove(this.key);
+  }
+
   add(entry) {
     const text = entry.text ?? "";
     const kept = text.length > SHOWN ? { ...entry, text: `${text.slice(0, SHOWN)}\n…` } : entry;
