@@ -3,7 +3,7 @@
 Law: the reference reaches no reply before success or giving up; not knowing costs nothing.
 """
 
-from bot.engine import asks, grading, presses, tasks
+from bot.engine import asks, ladder, presses, tasks
 from bot.engine.bubbles import buttons, paragraphs, said
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
@@ -120,7 +120,7 @@ def _not_known(moment: Moment, lesson: Lesson, task: Exercise) -> Turn:
 def _solution(moment: Moment, lesson: Lesson, task: Exercise) -> Turn:
     words = moment.words
     standing = tasks.standing(moment, task)
-    if not grading.may_be_shown(moment, task, standing):
+    if not ladder.may_be_shown(moment, task, standing):
         ways = _ways_on(moment, lesson, task)
         return moment.turn(*said(Paragraph(words.say("exercise.not_yet", n=tasks.FAILURES)), *ways))
     effects: tuple[Effect, ...] = ()
@@ -152,9 +152,9 @@ def _expecting(moment: Moment, task: Exercise, seen: int) -> Moment:
 def _ways_on(moment: Moment, lesson: Lesson, task: Exercise) -> tuple[Block, ...]:
     words = moment.words
     standing = tasks.standing(moment, task)
-    helps = grading.helps(moment, task, standing)
+    helps = ladder.helps(moment, task, standing)
     board = Choice(words.text("button.board"), encode(Op.BOARD, task.id))
     return (
-        *grading.given_up_by(moment, task, standing),
+        *ladder.price(moment, task, standing),
         *buttons(*helps, board, presses.outline(moment, lesson), columns=2),
     )

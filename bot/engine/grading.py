@@ -7,12 +7,11 @@ is no attempt. The reference is shown beside a submission that passed, and never
 from dataclasses import dataclass
 from typing import assert_never
 
-from bot.engine import measured, outputs, presses, results, tasks
+from bot.engine import ladder, measured, outputs, presses, results, searching, tasks
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
 from bot.engine.effects import Edit, Effect, Record, Turn
-from bot.engine.expects import EXERCISE, exercise_of, hints_of
 from bot.engine.figures import percent, plain, within
 from bot.engine.moment import Moment
 from bot.engine.purposes import Purpose
@@ -243,41 +242,23 @@ def _ways_on(moment: Moment, graded: _Graded, standing: Standing) -> tuple[Block
     board = Choice(words.text("button.board"), encode(Op.BOARD, task.id))
     attempts = presses.command(moment, Command.ATTEMPTS)
     outline = presses.outline(moment, graded.lesson)
-    helped = helps(moment, task, standing)
+    search = searching.offered(moment, graded.job, graded.result)
+    helped = ladder.helps(moment, task, standing)
+    note = ladder.price(moment, task, standing)
     match graded.outcome:
         case "passed":
-            return buttons(board, attempts, longer, outline, columns=2)
+            return buttons(board, search, attempts, longer, outline, columns=2)
         case "":
             return buttons(again, outline, columns=2)
         case "close":
-            return (*given_up_by(moment, task, standing), *buttons(longer, *helped, attempts, outline, columns=2))
+            return (
+                *note,
+                *buttons(longer, search, *helped, attempts, outline, columns=2),
+            )
         case str():
-            return (*given_up_by(moment, task, standing), *buttons(*helped, attempts, again, outline, columns=2))
+            return (
+                *note,
+                *buttons(search, *helped, attempts, again, outline, columns=2),
+            )
         case never:
             assert_never(never)
-
-
-def helps(moment: Moment, task: Exercise, standing: Standing) -> tuple[Choice | None, ...]:
-    """Give the buttons to the next hint, to not knowing, and to the solution once it may be shown."""
-    words = moment.words
-    expects = moment.session.expects
-    seen = hints_of(expects) if exercise_of(expects) == task.id else 0
-    left = seen < len(task.hints)
-    hint = Choice(words.text("button.hint"), encode(Op.EXERCISE, f"_{seen + 1}", task.id)) if left else None
-    dont_know = Choice(words.text("button.dont_know"), encode(Op.EXERCISE, "_idk", task.id))
-    open_to = may_be_shown(moment, task, standing)
-    solution = Choice(words.text("button.solution"), encode(Op.EXERCISE, "_sol", task.id)) if open_to else None
-    return hint, (None if solution else dont_know), solution
-
-
-def given_up_by(moment: Moment, task: Exercise, standing: Standing) -> tuple[Block, ...]:
-    """Say beside the button of the solution what pressing it means; nothing where it is not there or means nothing."""
-    gives_up = may_be_shown(moment, task, standing) and not (standing.passed or standing.gave_up)
-    return (Paragraph(moment.words.say("exercise.giving_up")),) if gives_up else ()
-
-
-def may_be_shown(moment: Moment, task: Exercise, standing: Standing) -> bool:
-    """Tell whether the solution may be shown: after success, two failures, or the last hint."""
-    earned = standing.passed or standing.gave_up or standing.failures >= tasks.FAILURES
-    expects = moment.session.expects
-    return earned or (expects.startswith(f"{EXERCISE}{task.id}:") and hints_of(expects) >= len(task.hints))

@@ -6,7 +6,7 @@ series, but for one that answers the open question. At most `MOST_RUNNING` runs 
 
 from dataclasses import replace
 
-from bot.engine import asks, grading, insights, presses, results, sides, tasks, writing
+from bot.engine import asks, grading, insights, presses, results, searching, sides, tasks, writing
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import INSPECT, KERNEL, Op, encode
 from bot.engine.commands import Command
@@ -107,6 +107,10 @@ def again(moment: Moment, option: str) -> Turn:
         looked = Asked(job.source, JobKind.INSPECT, about, job.filename, (job.device,), limits=job.limits)
         return started(moment, looked, Choice("", encode(Op.AGAIN, job.id, option)))
     budget = Budget(option) if option in set(Budget) else Budget.DEFAULT
+    if job.kind is JobKind.EXERCISE and option == tasks.SEARCH:
+        looked_for = tasks.searched(moment, purpose_of(known.slot).item, job.source, job.filename)
+        retry = Choice("", encode(Op.AGAIN, job.id, option))
+        return started(moment, looked_for, retry) if looked_for else asks.refused(moment, "button.gone")
     if job.kind is JobKind.EXERCISE:
         graded = tasks.graded(moment, purpose_of(known.slot).item, job.source, job.filename, budget)
         retry = Choice("", encode(Op.AGAIN, job.id, option))
@@ -152,6 +156,8 @@ def finished(moment: Moment, event: RunFinished) -> Turn:
     moment = moment.changed(ran=True, told=moment.session.told if purpose.why is Why.EXAMPLE else None)
     if known and purpose.why is Why.ITEM:
         return writing.finished(moment, event.result, known.job.source, purpose, known.slot)
+    if known and purpose.why is Why.EXERCISE and purpose.vote == tasks.SEARCH:
+        return searching.finished(moment, event.result, known.job, purpose, known.slot)
     if known and known.job.kind is JobKind.EXERCISE:
         return grading.finished(moment, event.result, known.job, purpose, known.slot)
     first, *more = said(*results.told(moment, event.run, event.result, known.job if known else None, purpose))

@@ -14,6 +14,10 @@ from sandbox_runner.protocol import Budget, JobKind
 
 FAILURES = 2
 """Failed attempts after which the solution may be shown."""
+SEARCH = "search"
+"""The mark of a run that looks for known mistakes in a submission."""
+_BEHIND = "_tasree_task = "
+"""Begins what stands behind a submission that is looked through, so that its own lines keep their numbers."""
 _SOLVE = re.compile(r"^(?:def[ \t]+solve\b|solve\b[ \t]*[=:]|.*\bimport\b.*\bsolve\b)", re.MULTILINE)
 
 
@@ -49,6 +53,30 @@ def graded(moment: Moment, exercise_id: str, source: str, filename: str, budget:
         budget=budget,
         exercise=protocol.Exercise(files[task.starter], files[task.reference], checks),
     )
+
+
+def searched(moment: Moment, exercise_id: str, source: str, filename: str) -> Asked | None:
+    """Give what looks for known mistakes in a submission: it is called and timed alone, on inputs of the starter's."""
+    found = find(moment, exercise_id)
+    if found is None:
+        return None
+    lesson, task = found
+    largest = max(task.checks, key=lambda check: check.n)
+    behind = (
+        f"{_BEHIND}{{}}",
+        f"exec({moment.text_of(lesson, task.starter)!r}, _tasree_task)",
+        "import numpy as _tasree_numpy",
+        f"_tasree_made = _tasree_task['make'](_tasree_numpy.random.default_rng({largest.seed}), {largest.n})",
+        "# %% submission",
+        "solve(**_tasree_made)",
+    )
+    purpose = Purpose(Why.EXERCISE, task.id, SEARCH)
+    return Asked("\n".join((source.rstrip("\n"), *behind, "")), JobKind.TIME, purpose, filename, budget=Budget.QUICK)
+
+
+def submitted(source: str) -> str:
+    """Give the submission out of what `searched` made of it."""
+    return source[: at + 1] if (at := source.rfind(f"\n{_BEHIND}")) >= 0 else source
 
 
 def solution(moment: Moment, lesson: Lesson, task: Exercise) -> str:

@@ -184,6 +184,13 @@ RESULTS: dict[str, Any] = {
     "unconfirmed": lambda job: graded(job, 12.5, confirmed=False),
     "too_slow": lambda job: graded(job, 2.0),
     "close": lambda job: graded(job, 4.9, 0.05),
+    "mistaken": lambda job: Result(
+        job.id,
+        job.kind,
+        Ending.OK,
+        flags=(Flag("np_vectorize", {"mistake": 32, "what": "np.vectorize"}, 2), Flag("noisy", {"noise": 0.3})),
+        machine=MACHINE,
+    ),
     "differs": differing,
     "raises": raising,
     "endless": lambda job: Result(job.id, job.kind, Ending.TIMEOUT_RUN, reached=Reached("run_s", 10, "s")),

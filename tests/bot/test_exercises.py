@@ -19,6 +19,7 @@ from sandbox_runner.protocol import (
     Claim,
     Device,
     Ending,
+    Flag,
     Job,
     JobKind,
     Machine,
@@ -233,7 +234,7 @@ events = st.one_of(
     st.sampled_from(PAYLOADS).map(ButtonPressed),
     st.sampled_from((SOLVE, "print(1)", "# %% a\n1\n# %% b\n2", "def solve(:\n")).map(CodeSent),
     st.sampled_from((12.0, 4.95, 1.0, -1.0, 0.0)),
-    st.sampled_from(("again", "longer", "double", "progress", "queued", "reload", "away", "back")),
+    st.sampled_from(("again", "longer", "search", "double", "progress", "queued", "reload", "away", "back")),
 )
 
 
@@ -296,8 +297,9 @@ class Learner:
     def special(self, what: str) -> tuple[Reply, ...]:
         job = next(reversed(self.jobs.values()), None)
         match what:
-            case "again" | "longer" if job:
-                return self.talk.take(ButtonPressed(f"1:again:{job.id}:{'run' if what == 'again' else 'thorough'}"))
+            case "again" | "longer" | "search" if job:
+                option = {"again": "run", "longer": "thorough"}.get(what, what)
+                return self.talk.take(ButtonPressed(f"1:again:{job.id}:{option}"))
             case "double":
                 return self.talk.take(self.last)
             case "progress" | "queued" if self.talk.waiting:
@@ -429,3 +431,35 @@ def test_a_submission_counts_while_a_name_for_the_board_is_waited_for(task: Conv
     assert [job.kind for job in task.waiting] == [JobKind.EXERCISE]
     task.take(TextSent("نور"))
     assert task.store.tries.names[task.session.learner].name == "نور"
+
+
+def test_the_search_for_mistakes_is_a_run_of_the_submission_alone(task: Conversation, course: Course) -> None:
+    task.take(CodeSent(SOLVE))
+    (job,) = task.waiting
+    said = text(task.finish(lambda job: result(job, 2.0)))
+    assert f"1:again:{job.id}:search" in said
+    task.take(ButtonPressed(f"1:again:{job.id}:search"))
+    (search,) = task.waiting
+    assert (search.kind, search.exercise) == (JobKind.TIME, None)
+    assert search.source.startswith(SOLVE)
+    assert tasks.submitted(search.source).rstrip() == SOLVE.rstrip()
+    compile(search.source, "code.py", "exec")
+    flags = (
+        Flag("np_vectorize", {"mistake": 32, "what": "np.vectorize"}, 2),
+        Flag("view_only", {"mistake": 31}, 40),
+        Flag("noisy", {"noise": 0.5}),
+    )
+    told = text(task.finish(lambda job: Result(job.id, job.kind, Ending.OK, flags=flags)))
+    assert "np.vectorize" in told
+    assert "السطر" in told
+    assert str(course.phrases["flag.view_only"])[:20] not in told
+    assert outcomes(task) == ["slow"]
+
+
+def test_a_search_that_finds_nothing_says_so(task: Conversation, course: Course) -> None:
+    task.take(CodeSent(SOLVE))
+    (job,) = task.waiting
+    task.finish(lambda job: result(job, 12.0))
+    task.take(ButtonPressed(f"1:again:{job.id}:search"))
+    told = text(task.finish(lambda job: Result(job.id, job.kind, Ending.OK)))
+    assert str(course.phrases["exercise.no_mistake"])[:30] in told
