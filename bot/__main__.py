@@ -30,6 +30,9 @@ from sandbox_runner.errors import RunnerError
 
 LOG = logging.getLogger("tasree")
 
+LONGEST_NAME = 64
+"""Characters of an account's name, as the store keeps it."""
+
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; 0 when it did its work, 1 when something was wrong and is said, 2 for wrong usage."""
@@ -60,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     telegram.add_argument("--webhook", default="", metavar="URL", help="the https address that Telegram posts to")
     telegram.add_argument("--listen", default="127.0.0.1:8443", metavar="HOST:PORT", help="where we listen for it")
     say = commands.add_parser("say", help="say something to the bot without a platform, and print its replies")
-    say.add_argument("--as", dest="learner", required=True, metavar="LEARNER", help="who speaks; any name")
+    say.add_argument("--as", dest="learner", type=_name, required=True, metavar="LEARNER", help="who speaks; any name")
     say.add_argument("--json", action="store_true", help="print the neutral blocks, one JSON document an argument")
     say.add_argument("--no-runner", action="store_true", help="start no runner: nothing can be run or timed")
     say.add_argument("--save", type=Path, metavar="FOLDER", help="write files that the bot offers into this folder")
@@ -169,6 +172,12 @@ class _StandingClock:
     def now(self) -> datetime:
         """Give that time."""
         return self._at
+
+
+def _name(text: str) -> str:
+    if not 0 < len(text) <= LONGEST_NAME:
+        raise argparse.ArgumentTypeError(f"a name of 1 to {LONGEST_NAME} characters was expected")  # noqa: EM102, TRY003
+    return text
 
 
 def _moment(text: str) -> datetime:
