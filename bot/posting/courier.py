@@ -94,7 +94,7 @@ class _Box:
     news: asyncio.Event = field(default_factory=asyncio.Event)
     empty: asyncio.Event = field(default_factory=asyncio.Event)
     newest: int = 0
-    wait_s: float = FIRST_WAIT_S
+    wait_s: float = 0.0
     written: Awaitable[None] | None = None
 
 
@@ -111,6 +111,7 @@ class Courier(Generic[D]):
         pacing: Pacing,
         clock: Callable[[], float],
         edit_every_s: float = EDIT_EVERY_S,
+        again_s: float = FIRST_WAIT_S,
     ) -> None:
         self._platform = platform
         self._outbox = outbox
@@ -120,6 +121,7 @@ class Courier(Generic[D]):
         self._pacing = pacing
         self._clock = clock
         self._edit_every_s = edit_every_s
+        self._again_s = again_s
         self._boxes: dict[str, _Box] = {}
         self._opening: dict[str, list[tuple[Shown, str]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -180,7 +182,7 @@ class Courier(Generic[D]):
                 except BusyError as error:
                     self._pacing.hold(self._drawing.root(address), error.wait_s, group=self._drawing.is_group(address))
                 except NotSentError:
-                    await asyncio.sleep(FIRST_WAIT_S)
+                    await asyncio.sleep(self._again_s)
                 except PostingError as error:
                     LOG.info("the last words may not have arrived: %s", error)
                     break
@@ -322,15 +324,15 @@ class Courier(Generic[D]):
                 await self._offer(box, number)
             else:
                 await self._deliver(box, number)
-            box.wait_s = FIRST_WAIT_S
+            box.wait_s = 0.0
         except _SupersededError:
             pass
         except BusyError as error:
             self._hold(box, error.wait_s)
         except (NotSentError, UnsureError) as error:
+            box.wait_s = min(2 * box.wait_s or self._again_s, LONGEST_WAIT_S)
             LOG.info("to be tried again in %.0f s: %s", box.wait_s, error)
             self._hold(box, box.wait_s)
-            box.wait_s = min(2 * box.wait_s, LONGEST_WAIT_S)
         except MovedError as error:
             await self._outbox.moved(self._platform, self._drawing.root(box.address), error.new)
             box.address = error.new

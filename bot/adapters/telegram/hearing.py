@@ -83,6 +83,7 @@ class Hearing:
         courier: Courier[Draft],
         word: Callable[[str], str],
         join_s: float = JOIN_S,
+        again_s: float = 1.0,
     ) -> None:
         self._bot = bot
         self._me = me
@@ -91,6 +92,7 @@ class Hearing:
         self._courier = courier
         self._word = word
         self._join_s = join_s
+        self._again_s = again_s
         self._lanes: Lanes[_Item] = Lanes(self._answer)
         self._chats: dict[str, tuple[str, str]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -244,7 +246,7 @@ class Hearing:
                 data = bytes(await file.download_as_bytearray())
             except TelegramError as error:
                 LOG.info("a file could not be downloaded: %s", error)
-                await asyncio.sleep(again)
+                await asyncio.sleep(again * self._again_s)
             else:
                 return _of_file(upload, data)
         return OddSent("lost_file")

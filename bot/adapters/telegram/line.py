@@ -6,6 +6,7 @@ what is left only what certainly never reached the platform is called so.
 
 import asyncio
 import io
+import warnings
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -171,8 +172,7 @@ async def _tried(call: Awaitable[T]) -> T:
     try:
         return await call
     except RetryAfter as error:
-        wait = error.retry_after
-        raise BusyError(float(wait.total_seconds() if hasattr(wait, "total_seconds") else wait)) from error
+        raise BusyError(waited_for(error)) from error
     except ChatMigrated as error:
         raise MovedError(str(error.new_chat_id)) from error
     except Forbidden as error:
@@ -187,6 +187,14 @@ async def _tried(call: Awaitable[T]) -> T:
         raise _of_silence(error) from error
     except TelegramError as error:
         raise RefusedError(str(error)) from error
+
+
+def waited_for(error: RetryAfter) -> float:
+    """Give the seconds that the platform wants us to wait; the library is about to change their type, and warns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wait = error.retry_after
+    return float(wait if isinstance(wait, int | float) else wait.total_seconds())
 
 
 def _of_bad_request(error: BadRequest) -> Exception:

@@ -21,7 +21,7 @@ from telegram.request import HTTPXRequest
 from bot.adapters.telegram import parse, render
 from bot.adapters.telegram.drafts import Draft, FileDraft
 from bot.adapters.telegram.hearing import JOIN_S, PLATFORM, Hearing, Kept, Talk
-from bot.adapters.telegram.line import TelegramLine
+from bot.adapters.telegram.line import TelegramLine, waited_for
 from bot.adapters.telegram.parse import Me
 from bot.adapters.telegram.webhook import Webhook, listening
 from bot.engine.commands import Command
@@ -56,6 +56,7 @@ class TelegramSettings:
     join_s: float = JOIN_S
     read_s: float = 20.0
     poll_s: int = POLL_S
+    again_s: float = 1.0
 
 
 class Hosted(Talk, Replies, Protocol):
@@ -116,6 +117,7 @@ class TelegramChat:
             Pacing(self._settings.limits, loop.time),
             loop.time,
             self._settings.edit_every_s,
+            self._settings.again_s,
         )
         await self._courier.start()
 
@@ -141,7 +143,9 @@ class TelegramChat:
             raise RuntimeError(message)
         self._course = lambda: app.course
         me = Me(self.bot.id, self.bot.username)
-        hearing = Hearing(self.bot, me, app, self._kept, self._courier, self._word, self._settings.join_s)
+        hearing = Hearing(
+            self.bot, me, app, self._kept, self._courier, self._word, self._settings.join_s, self._settings.again_s
+        )
         await hearing.start()
         tasks = [asyncio.create_task(_announced(self.bot, app.course))]
         try:
@@ -267,8 +271,7 @@ async def _polled(bot: Bot, hearing: Hearing, poll_s: int) -> None:
                 offset = updates[-1].update_id + 1
             wait = _TRY_AGAIN_S
         except RetryAfter as error:
-            seconds = error.retry_after
-            await asyncio.sleep(float(seconds if isinstance(seconds, int | float) else seconds.total_seconds()))
+            await asyncio.sleep(waited_for(error))
         except InvalidToken as error:
             message = "Telegram does not know this token any more: it was revoked"
             raise SettingsError(message) from error

@@ -190,4 +190,5 @@ async def test_a_conversation_is_read_on_telegram(
                 )
         for _ in runner.waiting:
             await runner.say(Finished(golden.RESULTS["cancelled"](runner.waiting[0])))
+        await player.learner.until(lambda: not place.world.unanswered())
         await bot.serving.hearing.idle()

@@ -57,12 +57,16 @@ class Person:
         self.world.update(message=self.world.shown(note) | what)
 
     def press(self, wanted: str, *, at: float | None = None) -> str:
-        """Press a button by its label or payload, the newest first; gives the press's own id."""
-        for note in reversed(self.screen()):
-            for row in note.keyboard:
-                for button in row:
-                    if wanted in {button["callback_data"], seen(button["text"])}:
-                        return self.press_at(note, button["callback_data"], at=at)
+        """Press a button by its label or payload, the newest first; gives the press's own id.
+
+        A finger that was too slow presses what stood there before.
+        """
+        shown = [(note, note.keyboard) for note in reversed(self.screen())]
+        before = [(note, rows) for note in reversed(self.screen()) for rows in reversed(note.keyboards)]
+        for note, rows in (*shown, *before):
+            for button in (button for row in rows for button in row):
+                if wanted in {button["callback_data"], seen(button["text"])}:
+                    return self.press_at(note, button["callback_data"], at=at)
         message = f"there is no button {wanted}; there are {self.labels()}"
         raise LookupError(message)
 

@@ -20,7 +20,7 @@ from bot.testing import InstantRunner, ParsingChecker
 from content.schema import Course
 
 QUICK = Limits(chat=(1000, 1.0), group=(1000, 1.0), overall=(1000, 1.0))
-SETTINGS = TelegramSettings("", limits=QUICK, edit_every_s=0.05, join_s=0.15, read_s=1.0, poll_s=5)
+SETTINGS = TelegramSettings("", limits=QUICK, edit_every_s=0.05, join_s=0.15, read_s=1.0, poll_s=5, again_s=0.1)
 
 
 @dataclass(slots=True)

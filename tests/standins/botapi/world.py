@@ -79,6 +79,7 @@ class Note:
     thread: int = 0
     answers: int = 0
     versions: list[str] = field(default_factory=list)
+    keyboards: list[list[list[dict[str, str]]]] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
 
 
@@ -232,6 +233,7 @@ class World:
         note.answers = answer.get("message_id", 0) if known else 0
         note.id, note.thread = self.fresh(), call.get("message_thread_id", 0)
         note.versions.append(note.text)
+        note.keyboards.append(note.keyboard)
         note.times.append(now)
         self.notes[note.chat, note.id] = note
         return self.shown(note)
@@ -253,6 +255,7 @@ class World:
             )
         old.kind, old.text, old.marks, old.keyboard, old.data = new.kind, new.text, new.marks, new.keyboard, new.data
         old.versions.append(new.text)
+        old.keyboards.append(new.keyboard)
         old.times.append(now)
         return self.shown(old)
 
