@@ -139,15 +139,13 @@ def test_a_reload_in_the_middle_of_a_placement_does_not_stop_it(course: Course) 
     assert payloads(talk.take(TextSent("تحديد المستوى")))
 
 
-def test_progress_is_drawn_with_a_bar_a_topic(course: Course) -> None:
-    bars = [
-        block
-        for reply in Conversation(course).take(TextSent("تقدمي"))
-        for block in reply.blocks
-        if isinstance(block, Bars)
-    ]
-    assert [bar.state for bar in bars[0].bars] == ["new", "new"]
-    assert len(bars[0].in_words().items) == 2
+def test_progress_is_drawn_with_a_bar_for_each_topic_that_was_begun(course: Course) -> None:
+    talk = Conversation(course)
+    talk.take(TextSent("اختبار"))
+    talk.take(TextSent("المصفوفة"))
+    bars = [block for reply in talk.take(TextSent("تقدمي")) for block in reply.blocks if isinstance(block, Bars)]
+    assert [(bar.state, bar.shown) for bar in bars[0].bars] == [("growing", "61%")]
+    assert len(bars[0].in_words().items) == 1
 
 
 def test_a_wrong_answer_brings_the_next_item_on_the_same_misconception_forward(course: Course) -> None:

@@ -68,22 +68,30 @@ def shown(moment: Moment) -> Turn:
     if not topics:
         return moment.turn(*said(Paragraph(words.say("map.empty"))))
     mastered = sum(each.seen.status is Status.MASTERED for each in topics)
-    begun = sum(each.seen.status is not Status.NEW for each in topics)
     summary = words.say("progress.summary", done=mastered, total=len(topics))
-    head: tuple[Block, ...] = (Heading(words.say("progress.title")), Paragraph(summary))
+    title = Heading(words.say("progress.title"))
+    drawn = _map(moment, topics, mastered)
+    return moment.turn(*said(title, Paragraph(summary), *drawn), *said(*_next(moment, kept, topics)))
+
+
+def _map(moment: Moment, topics: tuple[Known, ...], mastered: int) -> tuple[Block, ...]:
+    """Draw the topics that were begun, and name the others."""
+    words = moment.words
+    begun = tuple(each for each in topics if each.seen.status is not Status.NEW)
+    others = "، ".join(words.text(f"topic.{each.topic}") for each in topics if each not in begun)
+    named = (Paragraph(words.say("progress.not_begun", topics=others)),) if others else ()
     if not begun:
-        head = (*head, Paragraph(words.say("progress.nothing_yet")))
+        return (Paragraph(words.say("progress.nothing_yet")), *named)
     alt = words.text("progress.alt", done=mastered, total=len(topics))
-    bars = Bars(tuple(_bar(moment, each) for each in topics), alt)
-    return moment.turn(*said(*head, bars, Paragraph(words.say("progress.rule"))), *said(*_next(moment, kept, topics)))
+    bars = Bars(tuple(_bar(moment, each) for each in begun), alt)
+    return (bars, Paragraph(words.say("progress.rule")), *named)
 
 
 def _bar(moment: Moment, each: Known) -> Bar:
     words = moment.words
     seen = each.seen
-    shown_as = "" if seen.status is Status.NEW else _percent(seen)
     says = words.text(f"mastery.{seen.status}")
-    return Bar(words.text(f"topic.{each.topic}"), seen.chance, shown_as, seen.status.value, says)
+    return Bar(words.text(f"topic.{each.topic}"), seen.chance, _percent(seen), seen.status.value, says)
 
 
 def _percent(seen: Seen) -> str:

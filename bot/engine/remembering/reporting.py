@@ -36,7 +36,8 @@ def pressed(moment: Moment, item_id: str, reason: str) -> Turn:
     if reason:
         return asks.refused(moment, "button.outdated")
     choices = (
-        Choice(words.text(f"complaint.reason_{each[1:]}"), encode(Op.REPORT, item_id, each)) for each in (*_REASONS, OTHER)
+        Choice(words.text(f"complaint.reason_{each[1:]}"), encode(Op.REPORT, item_id, each))
+        for each in (*_REASONS, OTHER)
     )
     return moment.turn(*said(Paragraph(words.say("complaint.what")), *buttons(*choices, columns=2)))
 
