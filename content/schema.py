@@ -390,8 +390,9 @@ class Speech(Closed):
     `together` gives, to a token of the aliases, sets of other tokens that mean it when they stand in one question;
     `everyday` are lines of tokens that other subjects have as well, so that they make no answer surer; `asking` are
     words with which a question begins, `followups` and `talk` whole short texts, `orders` what a text holds; `defining`
-    are lines of words that ask for a term's meaning, before or behind it; `of_run` are words, and forms of several,
-    by which a question is known to be about the learner's last run.
+    are lines of words that ask for a term's meaning, before or behind it; `carries` are the words of which short texts
+    that carry on are made (`*` behind a root stands for what is written onto it); `of_run` are words, and forms of
+    several, by which a question is known to be about the learner's last run.
     """
 
     stop_words: tuple[str, ...] = ()
@@ -405,6 +406,9 @@ class Speech(Closed):
     talk: Mapping[Literal["greeting", "thanks", "insult", "who", "bye"], tuple[str, ...]] = Field(default_factory=dict)
     orders: tuple[str, ...] = ()
     defining: tuple[str, ...] = ()
+    carries: Mapping[Literal["why", "example", "more", "simple", "run", "filler", "not", "grasp"], tuple[str, ...]] = (
+        Field(default_factory=dict)
+    )
     of_run: Mapping[
         Literal[
             "outcome",

@@ -214,6 +214,6 @@ async def test_the_sweep_takes_the_words_of_old_questions(store: SqlStore, cours
     chat = (await store.enter("test", "a", NOW)).id
     await save(store, chat, Record((KeepQuestion("q1", "سؤال قديم", "refuse", (), ("قديم",)),)))
     later = NOW + timedelta(days=40)
-    await store.owned.sweep(NOW + timedelta(days=10), later, lambda reply: None)
+    await store.owned().sweep(NOW + timedelta(days=10), later, lambda _: None)
     report = await store.report(course, later)
     assert (report.bands, report.unanswered) == ({"refuse": 1}, ())

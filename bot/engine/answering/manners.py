@@ -7,11 +7,11 @@ courtesies in it are passed over.
 from collections.abc import Iterable
 from typing import Literal
 
+from bot.engine.answering.carrying import Carries, Followup
 from bot.engine.answering.normalise import words
 from bot.engine.letters import fold
 from content.schema import Speech
 
-Followup = Literal["why", "example", "more", "simple", "run"]
 Talk = Literal["greeting", "thanks", "insult", "who", "bye"]
 
 _SHORT = 6
@@ -29,11 +29,12 @@ class Manners:
         }
         self._talk: dict[str, Talk] = {form: kind for kind, forms in speech.talk.items() for form in _folded(forms)}
         self._orders = tuple(_folded(speech.orders))
+        self._carries = Carries(speech)
         self._asking = frozenset(_folded(speech.asking))
 
     def followup(self, text: str) -> Followup | None:
         """Give how a short text carries on from an answer."""
-        return self._followups.get(_joined(text))
+        return self._followups.get(_joined(text)) or self._carries.read(words(text))
 
     def talk(self, text: str) -> Talk | None:
         """Give what a short text says that asks for nothing."""
