@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bot import charts, hosting, platforms, preview, recording, rehearsal, settings
+from bot import charts, hosting, preview, recording, rehearsal, settings
 from bot.adapters.shell import asking as shell_asking
 from bot.adapters.shell import parse as shell_parse
 from bot.adapters.shell import render as shell_render
 from bot.adapters.shell import reporting as shell_reporting
 from bot.adapters.shell import serve as shell
+from bot.adapters.telegram import looks as telegram_looks
 from bot.adapters.web import render as web_render
 from bot.adapters.web import serve
 from bot.app import App, SystemClock, SystemDice
@@ -121,6 +122,14 @@ async def _web(found: settings.Settings, _: argparse.Namespace) -> int:
 
 
 async def _telegram(found: settings.Settings, chosen: argparse.Namespace) -> int:
+    try:
+        from bot import platforms  # noqa: PLC0415 - a host without this platform has no library for it
+    except ModuleNotFoundError as error:
+        if error.name not in {"telegram", "httpx"}:
+            raise
+        message = "the Telegram bot needs its library: pip install 'tasree[telegram]'"
+        raise BotError(message) from error
+
     def reload(app: App) -> None:
         _reload(app, found.content)
 
@@ -206,6 +215,7 @@ async def _check(found: settings.Settings, chosen: argparse.Namespace) -> int:
     findings = [
         *rehearsal.rendered(course, dice, lambda reply: str(web_render.reply(reply, look))),
         *rehearsal.rendered(course, dice, shell_render.plain),
+        *rehearsal.rendered(course, dice, lambda reply: telegram_looks.drawn(reply, course)),
     ]
     if not chosen.no_runner:
         async with hosting.open_runner(found, os.environ) as runner:

@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 
 from bot import rehearsal
 from bot.adapters.shell import render as shell_render
+from bot.adapters.telegram import looks as telegram_looks
 from bot.adapters.web import gate, pages, render, serve
 from bot.engine.known import Dice
 from bot.engine.replies import Reply
@@ -79,6 +80,7 @@ def _parts(course: Course, slug: str, dice: Dice) -> Iterator[Markup]:
         for reply in replies:
             yield render.article(Shown(number, number, "", reply), look)
             yield _elsewhere("shell", shell_render.plain, reply)
+            yield _elsewhere("telegram", lambda said: telegram_looks.drawn(said, course), reply)
 
 
 def _elsewhere(platform: str, draw: Callable[[Reply], str], reply: Reply) -> Markup:

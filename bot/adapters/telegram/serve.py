@@ -7,10 +7,9 @@ import asyncio
 import hashlib
 import hmac
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, Protocol
 
 from telegram import Bot, BotCommand, MenuButtonCommands
@@ -18,7 +17,7 @@ from telegram.error import BadRequest, Conflict, InvalidToken, NetworkError, Ret
 from telegram.ext import Application, ApplicationBuilder
 from telegram.request import HTTPXRequest
 
-from bot.adapters.telegram import parse, render
+from bot.adapters.telegram import looks, parse, render
 from bot.adapters.telegram.drafts import Draft, FileDraft
 from bot.adapters.telegram.hearing import JOIN_S, PLATFORM, Hearing, Kept, Talk
 from bot.adapters.telegram.line import TelegramLine, waited_for
@@ -169,7 +168,7 @@ class TelegramChat:
         await self._application.shutdown()
 
     def _look(self) -> render.Look:
-        return look(self._course())
+        return looks.look(self._course())
 
     def _draw(self, chat: str, reply: Reply) -> tuple[Draft, ...]:
         made = render.drafts(reply, self._look())
@@ -316,28 +315,3 @@ async def _announced(bot: Bot, course: Course) -> None:
         await bot.set_chat_menu_button(menu_button=MenuButtonCommands())
     except (BadRequest, NetworkError, RetryAfter) as error:
         LOG.warning("the commands could not be announced: %s", error)
-
-
-class _ByHash:
-    """A course that compares by its hash, so that the cache below need not compare whole courses."""
-
-    def __init__(self, course: Course) -> None:
-        self.course = course
-
-    def __hash__(self) -> int:
-        return hash(self.course.hash)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByHash) and other.course.hash == self.course.hash
-
-
-def look(course: Course) -> render.Look:
-    """Give what drawing needs of a course."""
-    return _look(_ByHash(course))
-
-
-@lru_cache(maxsize=2)
-def _look(kept: _ByHash) -> render.Look:
-    words = Wording(kept.course.phrases)
-    named: Mapping[str, str] = {key: words.text(key) for key in render.WORDS if words.has(key)}
-    return render.Look(named, kept.course.pictures)
