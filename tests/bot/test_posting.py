@@ -1,0 +1,281 @@
+"""Delivery without a platform: pacing, lanes, and a courier over a line that fails as it is told to."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot.app import SystemDice
+from bot.engine.effects import Edit, Say, Turn
+from bot.engine.replies import CodeBlock, Paragraph, Reply, Text
+from bot.engine.session import Session
+from bot.posting.courier import Courier, Drawing
+from bot.posting.errors import BusyError, GoneError, MissingError, NotSentError, PostingError, UnsureError
+from bot.posting.lanes import Lane, Lanes
+from bot.posting.pacing import Limits, Pacing
+from bot.posting.ports import Arrival, Done
+from bot.stores import sqlite
+from bot.stores.sql import SqlStore
+from bot.testing import StandStillClock
+
+NOW = StandStillClock().now()
+
+
+class Timeline:
+    """A clock that whoever sleeps moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def time(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
+async def test_no_window_ever_holds_more_calls_than_it_may() -> None:
+    timeline, limits = Timeline(), Limits(chat=(3, 3.0), group=(5, 10.0), overall=(7, 1.0))
+    pacing = Pacing(limits, timeline.time, timeline.sleep)
+    calls: dict[str, list[float]] = defaultdict(list)
+    for number in range(200):
+        name = f"-{number % 3}" if number % 4 == 0 else f"{number % 20}"
+        await pacing.turn(name, group=name.startswith("-"))
+        calls[name].append(timeline.now)
+        calls["all"].append(timeline.now)
+    for name, times in calls.items():
+        most, seconds = limits.overall if name == "all" else limits.group if name.startswith("-") else limits.chat
+        for first, later in zip(times, times[most:], strict=False):
+            assert later - first >= seconds - 1e-6
+
+
+async def test_a_chat_that_is_held_back_holds_back_no_other() -> None:
+    timeline = Timeline()
+    pacing = Pacing(Limits(), timeline.time, timeline.sleep)
+    pacing.hold("1", 50.0, group=False)
+    await pacing.turn("2", group=False)
+    assert timeline.now == 1000.0
+    await pacing.turn("1", group=False)
+    assert timeline.now >= 1050.0
+
+
+async def test_a_lane_keeps_its_order_and_goes_on_after_a_fault() -> None:
+    done: list[tuple[str, int]] = []
+
+    async def work(thing: tuple[str, int], _: Lane[tuple[str, int]]) -> None:
+        await asyncio.sleep(0.001 * (5 - thing[1]))
+        if thing[1] == 2:
+            message = "a fault"
+            raise ValueError(message)
+        done.append(thing)
+
+    lanes = Lanes(work)
+    for number in range(5):
+        for name in ("a", "b"):
+            lanes.put(name, (name, number))
+    await lanes.idle()
+    for name in ("a", "b"):
+        assert [number for who, number in done if who == name] == [0, 1, 3, 4]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A draft that is its own text."""
+
+    text: str
+    kind: str = "text"
+
+    @property
+    def digest(self) -> str:
+        return self.text
+
+
+class Line:
+    """A platform in memory; `troubles` are raised by the next calls, None lets one pass."""
+
+    def __init__(self) -> None:
+        self.shown: dict[str, str] = {}
+        self.calls: list[str] = []
+        self.troubles: list[PostingError | None] = []
+        self.times: list[float] = []
+
+    async def send(self, address: str, draft: Words, answers: str) -> str:
+        self._met("send", draft.text)
+        name = f"m{len(self.calls)}"
+        self.shown[name] = draft.text
+        return name
+
+    async def edit(self, address: str, external: str, draft: Words) -> None:
+        self._met("edit", draft.text)
+        if external not in self.shown:
+            raise MissingError
+        self.shown[external] = draft.text
+
+    async def remove(self, address: str, external: str) -> None:
+        self._met("remove", external)
+        self.shown.pop(external, None)
+
+    def _met(self, what: str, text: str) -> None:
+        self.calls.append(f"{what} {text}")
+        self.times.append(asyncio.get_running_loop().time())
+        trouble = self.troubles.pop(0) if self.troubles else None
+        if trouble is not None:
+            raise trouble
+
+
+def draw(_: str, reply: Reply) -> Sequence[Words]:
+    """Give each paragraph as a text, each block of code as a file."""
+    made: list[Words] = []
+    for block in reply.blocks:
+        if isinstance(block, Paragraph):
+            made.append(Words(block.spans[0].text))
+        elif isinstance(block, CodeBlock):
+            made.append(Words(block.code, "file"))
+    return made
+
+
+def reply(*texts: str) -> Reply:
+    return Reply(tuple(Paragraph((Text(text),)) for text in texts))
+
+
+class Chatting:
+    """A chat in a store, and couriers over it."""
+
+    def __init__(self, store: SqlStore, chat: str) -> None:
+        self.store = store
+        self.chat = chat
+        self.line = Line()
+
+    async def courier(self, edit_every_s: float = 0.0) -> Courier[Words]:
+        loop = asyncio.get_running_loop()
+        quick = Pacing(Limits((9999, 1.0), (9999, 1.0), (9999, 1.0)), loop.time)
+        drawing = Drawing(draw=draw, offer=lambda number: Words(f"lost {number}"))
+        made: Courier[Words] = Courier(
+            "test", self.store.outbox(), self.store, self.line, drawing, quick, loop.time, edit_every_s, 0.01
+        )
+        await made.start()
+        return made
+
+    async def say(self, courier: Courier[Words] | None, *effects: Say | Edit) -> None:
+        opened = await self.store.open(self.chat, "")
+        assert opened is not None
+        for one in await self.store.commit(self.chat, "", opened.revision, Turn(Session("x"), effects), NOW) or ():
+            if courier is not None:
+                await courier.show(self.chat, one)
+
+
+@pytest.fixture
+async def chatting(tmp_path: Path) -> AsyncIterator[Chatting]:
+    sqlite.migrate(tmp_path / "t.db")
+    store = sqlite.open_store(tmp_path / "t.db", b"k" * 32, SystemDice().identity)
+    row = await store.enter("test", "1", NOW)
+    await store.outbox().place(row.id, "1")
+    yield Chatting(store, row.id)
+    await store.close()
+
+
+async def test_replies_go_out_in_order_and_an_edit_takes_the_place_of_its_reply(chatting: Chatting) -> None:
+    courier = await chatting.courier()
+    await chatting.say(courier, Say(reply("one"), "a"), Say(reply("two")))
+    await courier.idle()
+    await chatting.say(courier, Edit("a", reply("one again")))
+    await courier.idle()
+    assert chatting.line.calls == ["send one", "send two", "edit one again"]
+
+
+async def test_of_several_states_only_the_newest_goes_out(chatting: Chatting) -> None:
+    courier = await chatting.courier()
+    await chatting.say(courier, Say(reply("0%"), "a"), *(Edit("a", reply(f"{n}%")) for n in range(1, 90)))
+    await courier.idle()
+    assert chatting.line.calls == ["send 89%"]
+
+
+async def test_parts_that_come_go_and_change_their_kind_are_sent_removed_and_replaced(chatting: Chatting) -> None:
+    courier = await chatting.courier()
+    await chatting.say(courier, Say(reply("a", "b", "c"), "x"))
+    await courier.idle()
+    await chatting.say(courier, Edit("x", Reply((Paragraph((Text("a"),)), CodeBlock("file")))))
+    await courier.idle()
+    assert sorted(chatting.line.shown.values()) == ["a", "file"]
+    await chatting.say(courier, Edit("x", reply("a", "d", "e")))
+    await courier.idle()
+    assert sorted(chatting.line.shown.values()) == ["a", "d", "e"]
+
+
+@pytest.mark.parametrize("trouble", [BusyError(0.01), NotSentError()])
+async def test_what_was_certainly_not_taken_is_sent_again(chatting: Chatting, trouble: PostingError) -> None:
+    chatting.line.troubles = [trouble, trouble]
+    courier = await chatting.courier()
+    await chatting.say(courier, Say(reply("one")), Say(reply("two")))
+    await courier.idle()
+    assert list(chatting.line.shown.values()) == ["one", "two"]
+
+
+async def test_what_may_have_been_taken_is_not_sent_again_and_said(chatting: Chatting) -> None:
+    chatting.line.troubles = [UnsureError()]
+    courier = await chatting.courier()
+    await chatting.say(courier, Say(reply("one")), Say(reply("two")))
+    await courier.idle()
+    assert sorted(chatting.line.shown.values()) == ["lost 1", "two"]
+    assert await courier.again(chatting.chat, 1)
+    await courier.idle()
+    assert not await courier.again(chatting.chat, 1)
+    assert sorted(chatting.line.shown.values()) == ["lost 1", "one", "two"]
+
+
+async def test_another_content_of_an_unsure_reply_is_worth_sending(chatting: Chatting) -> None:
+    chatting.line.troubles = [UnsureError()]
+    courier = await chatting.courier()
+    await chatting.say(courier, Say(reply("under way"), "run"))
+    await courier.idle()
+    await chatting.say(courier, Edit("run", reply("done")))
+    await courier.idle()
+    assert "done" in chatting.line.shown.values()
+
+
+async def test_whoever_takes_nothing_gets_nothing_until_they_write(chatting: Chatting) -> None:
+    chatting.line.troubles = [GoneError()]
+    courier = await chatting.courier()
+    await chatting.say(courier, Say(reply("one")), Say(reply("two")))
+    await courier.idle()
+    await chatting.say(courier, Say(reply("three")))
+    await courier.idle()
+    assert chatting.line.calls == ["send one"]
+    await chatting.store.outbox().place(chatting.chat, "1")
+    courier.placed(chatting.chat, "1")
+    await chatting.say(courier, Say(reply("four")))
+    await courier.idle()
+    assert list(chatting.line.shown.values()) == ["four"]
+
+
+async def test_what_was_said_and_not_sent_goes_out_at_the_next_start(chatting: Chatting) -> None:
+    await chatting.say(None, Say(reply("one"), "a"), Say(reply("two")), Edit("a", reply("one again")))
+    courier = await chatting.courier()
+    await courier.idle()
+    assert chatting.line.calls == ["send one again", "send two"]
+    await (await chatting.courier()).idle()
+    assert len(chatting.line.calls) == 2
+
+
+async def test_a_file_of_marks_is_written_in_order_and_an_arrival_is_taken_in_once(chatting: Chatting) -> None:
+    kept = chatting.store.outbox()
+    first = await kept.take_in("test", [Arrival("1", "a"), Arrival("2", "b"), Arrival("1", "a")], NOW)
+    again = await kept.take_in("test", [Arrival("2", "b"), Arrival("3", "c")], NOW)
+    assert [one.key for one in (*first, *again)] == ["1", "2", "3"]
+    await asyncio.gather(*(kept.write([Done("test", key)]) for key in ("1", "3")))
+    assert await kept.left("test") == (Arrival("2", "b"),)
+
+
+async def test_edits_of_one_reply_wait_and_hold_up_nothing_new(chatting: Chatting) -> None:
+    courier = await chatting.courier(1.0)
+    await chatting.say(courier, Say(reply("0"), "a"))
+    await courier.idle()
+    await chatting.say(courier, Edit("a", reply("1")))
+    await courier.idle()
+    await chatting.say(courier, Edit("a", reply("2")), Edit("a", reply("3")), Say(reply("new")))
+    await courier.idle()
+    assert chatting.line.calls == ["send 0", "edit 1", "send new", "edit 3"]
