@@ -1,0 +1,117 @@
+"""Prose as Discord's Markdown: escaped, its direction marked, and nothing in it that pings anybody or shows a preview.
+
+Law: a text begins with an Arabic letter or U+061C, for the platform takes the direction of the whole text from its
+first strong letter; what reads left to right is isolated outside of code (U+2066 to U+2069), never with U+202A to
+U+202E. Inside code nothing is changed but backticks, which are broken with U+200B in the copy that is shown.
+"""
+
+import re
+from typing import assert_never
+
+from bot.engine import replies
+
+LTR, FIRST_STRONG, END, ARABIC_MARK, BROKEN = "\u2066", "\u2068", "\u2069", "\u061c", "\u200b"
+
+_MARKS = dict.fromkeys([0x061C, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF])
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_ARABIC = re.compile(r"[\u0620-\u064a\u0671-\u06d3]")
+_BEGINS_ARABIC = re.compile(rf"[*_\s]*(?:\u061c|{_ARABIC.pattern})")
+_URL = re.compile(r"(?:https?://|mailto:)[^\s\"'<>]+", re.IGNORECASE)
+_SPECIAL = re.compile(r"([\\`*_~|>#\[\]()<@:-])")
+_PLAIN = {"(": "(", ")": ")", ":": ":", "-": "-", "#": "#", ">": ">"}
+"""Signs that mean something only at a line's beginning or within a link, which cannot come about here."""
+_LINKED = r"[a-zA-Z][a-zA-Z0-9+.-]*://\S+|<[@#:/a][^>\s]*>|@everyone|@here|:[a-zA-Z0-9_~]+:"
+_FIGURE = (
+    r"\([-+\u2212]?\d+(?:\.\d+)?(?:, ?(?:[-+\u2212]?\d+(?:\.\d+)?)?)+\)"
+    r"|[-+\u2212±]\d[\d.,]*(?: ?[–-] ?[-+\u2212]?\d[\d.,]*)?(?: ?%)?"
+    r"|\d[\d.,]* ?[–-] ?\d[\d.,]*(?: ?%)?"
+    r"|\d[\d.,]* ?%"
+)
+_SPOTS = re.compile(rf"(?P<linked>{_LINKED})|(?P<figure>{_FIGURE})")
+_LATIN_RUN = re.compile(r"[-+~<>=(\[{@#/\w.%×*]*[A-Za-z0-9](?:[ -~×⁻⁰¹²³⁴-⁹]*[A-Za-z0-9)\]}%×⁰¹²³⁴-⁹])?", re.ASCII)
+
+
+def clean(text: str) -> str:
+    """Drop marks of direction and controls, which could only turn our own sentences around."""
+    return _CONTROLS.sub("", text.translate(_MARKS)).replace("\r", "").encode("utf-8", "replace").decode()
+
+
+def escaped(text: str) -> str:
+    """Keep the platform from reading marks in a text."""
+    return _SPECIAL.sub(lambda found: _PLAIN.get(found.group(), f"\\{found.group()}"), text)
+
+
+def begun(text: str) -> str:
+    """Put the mark before a line that would be drawn left to right."""
+    return text if _BEGINS_ARABIC.match(text) else ARABIC_MARK + text
+
+
+def line(spans: replies.Spans, *, strong: bool = False) -> str:
+    """Give a line of prose, which begins so that it is drawn right to left."""
+    return begun("".join(span(one, strong=strong) for one in spans))
+
+
+def span(given: replies.Span, *, strong: bool = False) -> str:
+    """Give a span; `strong` makes bold of what may be."""
+    match given:
+        case replies.Text(text=text):
+            return prose(text, strong=strong)
+        case replies.Strong(text=text):
+            return prose(text, strong=True)
+        case replies.Code(text=text):
+            return code(text)
+        case replies.Number(text=text):
+            return f"{LTR}{_bold(escaped(clean(text)), strong=strong)}{END}"
+        case replies.Link(text=text, url=url):
+            shown = escaped(clean(text)) or url
+            return f"[{shown}](<{url}>)" if _URL.fullmatch(url) else prose(text, strong=strong)
+    assert_never(given)
+
+
+def code(text: str) -> str:
+    """Give inline code; what a learner wrote may be prose, and takes its own direction."""
+    shown = clean(text).replace("\n", " ").replace("`", "`" + BROKEN)
+    if not shown.strip():
+        return ""
+    fence = "``" if "`" in shown else "`"
+    room = " " if "`" in shown else ""
+    return f"{FIRST_STRONG if _ARABIC.search(shown) else LTR}{fence}{room}{shown}{room}{fence}{END}"
+
+
+def prose(text: str, *, strong: bool = False) -> str:
+    """Give plain prose, with its figures isolated and what would ping or preview as code."""
+    shown, parts, end = clean(text), [], 0
+    for found in _SPOTS.finditer(shown):
+        parts.append(_bold(escaped(shown[end : found.start()]), strong=strong))
+        if found.lastgroup == "linked":
+            parts.append(code(found.group()))
+        else:
+            parts.append(f"{LTR}{_bold(escaped(found.group()), strong=strong)}{END}")
+        end = found.end()
+    parts.append(_bold(escaped(shown[end:]), strong=strong))
+    return "".join(parts)
+
+
+def _bold(text: str, *, strong: bool) -> str:
+    """Make bold, with the spaces outside: the platform reads no mark beside a space."""
+    inner = text.strip()
+    if not strong or not inner:
+        return text
+    head, tail = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+    return f"{head}**{inner}**{tail}"
+
+
+def label(text: str, limit: int) -> str:
+    """Give a button's plain text, with what reads left to right isolated."""
+    shown = " ".join(clean(text).split())
+    shown = shown if len(shown) <= limit - 8 else shown[: limit - 9] + "…"
+    isolated = _LATIN_RUN.sub(lambda found: f"{LTR}{found.group()}{END}", shown)
+    marked = isolated if _ARABIC.match(shown[:1]) else ARABIC_MARK + isolated
+    return marked if len(marked) <= limit else shown[:limit]
+
+
+def block(text: str, language: str = "") -> str:
+    """Give a block of code or output; only what would end the block is broken."""
+    shown = _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4))
+    shown = shown.encode("utf-8", "replace").decode().strip("\n") or " "
+    return f"```{language}\n{shown.replace('```', f'`{BROKEN}`{BROKEN}`')}\n```"

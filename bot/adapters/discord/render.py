@@ -1,0 +1,254 @@
+"""A reply as calls of Discord's interface, pure: blocks are packed into as few texts as hold them.
+
+Law: limits are kept by packing whole blocks, never by cutting written Markdown; buttons stand under the last part; what
+is too long for a chat goes out as a file, with its head and its end in the chat.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from bot.adapters.discord import marked, tables
+from bot.adapters.discord.drafts import (
+    FILE_LIMIT,
+    LABEL_LIMIT,
+    ROW_LIMIT,
+    ROWS,
+    TEXT_LIMIT,
+    Button,
+    Draft,
+    FileDraft,
+    Keyboard,
+    TextDraft,
+)
+from bot.engine import replies
+
+WORDS = frozenset(
+    {
+        *("discord.choose", "discord.code_in_file", "discord.interval", "discord.lost", "discord.lost_again"),
+        *("discord.table", "discord.measured", "discord.more", "discord.not_yours", "web.against"),
+    }
+)
+"""The phrases that this adapter needs."""
+
+CODE_LIMIT = 1500
+"""Characters of a block of code shown in the chat; what is longer goes out as a file."""
+_HEAD, _TAIL = 400, 900
+_CHUNK = 700
+_GAP = "\n\n"
+_LANGUAGES = {"python": "python", "diff": "diff", "pytb": "python"}
+_SUFFIX = {"python": "py", "diff": "diff"}
+_MARKS = {"past": "✓", "now": "▶", "ahead": "·"}
+_SHORT = {2: 24, 3: 14, 4: 9, 5: 7}
+"""Characters of a label, by how many stand in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What drawing needs beside the reply: a few words, and the course's pictures by their keys."""
+
+    words: Mapping[str, str] = field(default_factory=dict)
+    pictures: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def drafts(reply: replies.Reply, look: Look) -> tuple[Draft, ...]:
+    """Give a reply's calls, in order."""
+    packing = _Packing()
+    late: list[Draft] = []
+    buttons: list[tuple[Button, ...]] = []
+    for block in reply.blocks:
+        match block:
+            case replies.Choices():
+                buttons += keyboard(block)
+            case replies.Picture():
+                packing.put_draft(_picture(block, look))
+            case replies.Attachment():
+                late.append(_attachment(block))
+            case replies.File():
+                late.append(FileDraft(safe_name(block.name), b"", ref=block.ref))
+            case replies.Timings():
+                packing.put(*tables.timings(block, look.words))
+                late += [FileDraft("timings.png", block, _caption(block.alt))] if block.rows else []
+            case replies.CodeBlock():
+                late += _put_code(packing, block, look)
+            case _:
+                packing.put(*_written(block))
+    return _with_buttons([*packing.ended(), *late], buttons, look)
+
+
+def offer(number: int, look: Look) -> Draft:
+    """Give the note that a reply may not have arrived, with a button that brings it again."""
+    button = Button(marked.label(look.words.get("discord.lost_again", ""), LABEL_LIMIT), f"1:resend:{number}:")
+    return TextDraft(_prose(look.words.get("discord.lost", "")), ((button,),))
+
+
+def keyboard(block: replies.Choices) -> Keyboard:
+    """Lay out buttons: the first of a row stands at its right end, for rows are not mirrored."""
+    texts = [Button(marked.label(choice.label, LABEL_LIMIT), choice.payload) for choice in block.choices]
+    columns = min(max(block.columns, 1), ROW_LIMIT)
+    longest = max((len(choice.label) for choice in block.choices), default=0)
+    while columns > 1 and longest > _SHORT[columns]:
+        columns -= 1
+    columns = min(max(columns, -(-len(texts) // ROWS)), ROW_LIMIT)
+    rows = (texts[at : at + columns] for at in range(0, len(texts), columns))
+    return tuple(tuple(reversed(row)) for row in rows)
+
+
+def _with_buttons(made: list[Draft], buttons: list[tuple[Button, ...]], look: Look) -> tuple[Draft, ...]:
+    """Put buttons under the last part; those that find no room there stand under notes of their own."""
+    if not buttons:
+        return tuple(made)
+    if len(buttons) > ROWS:  # one row a block of buttons is a wish; the platform has five rows
+        flat = [button for row in buttons for button in reversed(row)]
+        rows = (flat[at : at + ROW_LIMIT] for at in range(0, len(flat), ROW_LIMIT))
+        buttons = [tuple(reversed(row)) for row in rows]
+    if not made:
+        made = [TextDraft(_prose(look.words.get("discord.choose", "⋯")))]
+    panels = [tuple(buttons[at : at + ROWS]) for at in range(0, len(buttons), ROWS)]
+    more = _prose(look.words.get("discord.more", "⋯"))
+    return (*made[:-1], replace(made[-1], keyboard=panels[0]), *(TextDraft(more, panel) for panel in panels[1:]))
+
+
+class _Packing:
+    """Texts filled up to their limit, files between them."""
+
+    def __init__(self) -> None:
+        self._made: list[Draft] = []
+        self._now = ""
+
+    def put(self, *pieces: str) -> None:
+        for piece in pieces:
+            both = f"{self._now}{_GAP}{piece}" if self._now else piece
+            if self._now and len(both) > TEXT_LIMIT:
+                self._flush()
+                both = piece
+            self._now = both
+
+    def put_draft(self, draft: Draft) -> None:
+        self._flush()
+        self._made.append(draft)
+
+    def ended(self) -> list[Draft]:
+        self._flush()
+        return self._made
+
+    def _flush(self) -> None:
+        if self._now.strip():
+            self._made.append(TextDraft(self._now if marked.ARABIC_MARK in self._now[:1] else marked.begun(self._now)))
+        self._now = ""
+
+
+def _written(
+    block: replies.Heading | replies.Paragraph | replies.Bullets | replies.Bits | replies.Bars | replies.Steps,
+) -> tuple[str, ...]:
+    match block:
+        case replies.Heading(spans=spans):
+            return _cut(spans, strong=True)
+        case replies.Paragraph(spans=spans):
+            return _cut(spans)
+        case replies.Bullets():
+            return _bullets(block)
+        case replies.Bits():
+            return tables.bits(block)
+        case replies.Bars():
+            return (_prose(block.alt), *_bullets(block.in_words()))
+        case replies.Steps(steps=steps):
+            return ("\n".join(_step(step) for step in steps),)
+    assert_never(block)
+
+
+def _cut(spans: replies.Spans, *, strong: bool = False) -> tuple[str, ...]:
+    """Write a line, or several where one would break the limit."""
+    whole = marked.line(spans, strong=strong)
+    if len(whole) <= TEXT_LIMIT:
+        return (whole,)
+    made, now = [], ""
+    for piece in (part for one in spans for part in _chunks(one)):
+        written = marked.span(piece, strong=strong)
+        if now and len(now) + len(written) > TEXT_LIMIT:
+            made.append(now)
+            now = ""
+        now = now + written if now else marked.line((piece,), strong=strong)
+    return (*made, now)
+
+
+def _chunks(one: replies.Span) -> tuple[replies.Span, ...]:
+    if len(one.text) <= _CHUNK or isinstance(one, replies.Link):
+        return (one,)
+    rest, parts = one.text, []
+    while rest:
+        cut = rest.rfind(" ", 1, _CHUNK) + 1 if len(rest) > _CHUNK else len(rest)
+        cut = cut or _CHUNK
+        parts.append(replace(one, text=rest[:cut]))
+        rest = rest[cut:]
+    return tuple(parts)
+
+
+def _bullets(block: replies.Bullets) -> tuple[str, ...]:
+    items: list[str] = []
+    for at, spans in enumerate(block.items, 1):
+        first, *rest = _cut(spans)
+        items += [f"{marked.ARABIC_MARK}{f'{at}. ' if block.numbered else '• '}{first}", *rest]
+    made: list[str] = []
+    for item in items:
+        both = f"{made[-1]}\n{item}" if made else item
+        if made and len(both) <= TEXT_LIMIT // 2:
+            made[-1] = both
+        else:
+            made.append(item)
+    return tuple(made)
+
+
+def _step(step: replies.Step) -> str:
+    count = f" {marked.LTR}{min(max(step.done, 0), step.total)}/{step.total}{marked.END}" if step.total > 0 else ""
+    label = marked.prose(step.label, strong=step.state == "now")
+    return f"{marked.ARABIC_MARK}{_MARKS[step.state]} {label}{count}"
+
+
+def _put_code(packing: _Packing, block: replies.CodeBlock, look: Look) -> list[Draft]:
+    language = _LANGUAGES.get(block.language, "")
+    title = f"{marked.begun(marked.prose(block.title, strong=True))}\n" if block.title else ""
+    whole = marked.block(block.code, language)
+    if len(whole) <= CODE_LIMIT:
+        packing.put(title + whole)
+        return []
+    head, tail = block.code[:_HEAD].rpartition("\n")[0], block.code[-_TAIL:].partition("\n")[2]
+    head, tail = head or block.code[:_HEAD], tail or block.code[-_TAIL:]
+    note = _prose(look.words.get("discord.code_in_file", ""))
+    packing.put(title + marked.block(head, language), note, marked.block(tail, language))
+    name = f"{'code' if block.language == 'python' else 'output'}.{_SUFFIX.get(block.language, 'txt')}"
+    return [FileDraft(name, block.code.encode("utf-8", "replace")[:FILE_LIMIT])]
+
+
+def _prose(text: str) -> str:
+    return marked.begun(marked.prose(text))
+
+
+def _caption(text: str) -> str:
+    return _prose(text[:_CHUNK]) if text.strip() else ""
+
+
+def _picture(block: replies.Picture, look: Look) -> Draft:
+    data = look.pictures.get(block.key)
+    caption = f"\n{marked.line(block.caption)}" if block.caption else ""
+    if data is None:  # the course changed since: its words still help
+        return TextDraft(_prose(block.alt) + caption)
+    return FileDraft(safe_name(block.key), data, _caption(block.alt) + caption)
+
+
+def _attachment(block: replies.Attachment) -> Draft:
+    try:
+        data = base64.b64decode(block.data, validate=True)
+    except (binascii.Error, ValueError):
+        data = b""
+    name = safe_name(block.name)
+    return FileDraft(name, data or b"\n", marked.begun(marked.code(name)))
+
+
+def safe_name(name: str) -> str:
+    """Give a bare ASCII file name that starts with no dot and holds no path."""
+    bare = name.rsplit("/", 1)[-1]
+    kept = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "_" for char in bare)
+    return kept.lstrip("._-")[:80] or "file"

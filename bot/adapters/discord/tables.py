@@ -1,0 +1,53 @@
+"""Figures as text of one width: measured times, and the bits of a number.
+
+Law: a whole text has one direction, and a block of code is drawn left to right inside it; sentences stand outside.
+"""
+
+from collections.abc import Mapping
+
+from bot.adapters.discord import marked
+from bot.engine import replies
+
+
+def timings(block: replies.Timings, words: Mapping[str, str]) -> tuple[str, ...]:
+    """Give what each variant took, how they compare, and on which machine."""
+    width = max((len(row.shown) for row in block.rows), default=0)
+    firsts = max((len(row.first_call) for row in block.rows), default=0)
+    lines: list[str] = []
+    for row in block.rows:
+        first = f"({row.first_call})" if row.first_call else ""
+        between = f"  {first:<{firsts + 2}}  " if firsts else "  "
+        lines.append(f"{row.shown:>{width}}{between}{row.name[:60]}")
+    pieces: list[str] = []
+    if lines:
+        said = f"{marked.begun(marked.prose(words.get('discord.table', '')))}\n" if firsts else ""
+        pieces.append(said + marked.block("\n".join(lines)))
+    if block.ratios:
+        pieces.append("\n".join(_ratio(ratio, words) for ratio in block.ratios))
+    if block.machine:
+        pieces.append(marked.line(block.machine))
+    return tuple(pieces)
+
+
+def _ratio(ratio: replies.RatioRow, words: Mapping[str, str]) -> str:
+    against = marked.prose(words.get("web.against", ""))
+    pair = f"{marked.code(ratio.name[:60])} {against} {marked.code(ratio.against[:60])}"
+    interval = ""
+    if ratio.interval:
+        named = marked.prose(words.get("discord.interval", ""))
+        interval = f" ({named} {marked.span(replies.Number(ratio.interval))})"
+    return f"{marked.ARABIC_MARK}• {pair}: {marked.span(replies.Number(ratio.shown))}{interval}"
+
+
+def bits(block: replies.Bits) -> tuple[str, ...]:
+    """Give the bits of a number: a row a format, in three groups, and the value behind."""
+    width = max((len(row.name) for row in block.rows), default=0)
+    lines = []
+    for row in block.rows:
+        lines.append(f"{row.name:<{width}}  = {row.shown}")
+        lines.append(f"  {row.sign} {row.exponent} {row.fraction}")
+    fields = " · ".join(block.fields)
+    return (
+        marked.begun(marked.prose(block.alt)),
+        f"{marked.begun(marked.prose(fields))}\n{marked.block(chr(10).join(lines))}",
+    )
