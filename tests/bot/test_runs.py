@@ -151,7 +151,7 @@ def test_a_timing_says_the_verdict_the_first_call_and_what_was_checked(talk: Con
         [("loop", "157 ms", ""), ("array", "1.26 ms", "40.0 ms")]
     )
     assert [(row.shown, row.interval, row.claim) for row in table.ratios] == snapshot([("125×", "118–131", "faster")])
-    assert labels(said) == snapshot(["إعادة القياس", "قياس أطول", "السبب", "متابعة القراءة"])
+    assert labels(said) == snapshot(["إعادة القياس", "قياس أطول", "شرح المثال", "متابعة القراءة"])
 
 
 @pytest.mark.parametrize("claim", [Claim.SAME, Claim.UNCLEAR, Claim.SLOWER])
