@@ -75,6 +75,7 @@ def helped(moment: Moment) -> Turn:
             Heading(words.say("help.title")),
             Bullets(items),
             Paragraph(words.say("help.code")),
+            Paragraph(words.say("help.ask")),
             *buttons(presses.command(moment, Command.MAP), presses.command(moment, Command.WHERE), columns=2),
         )
     )
