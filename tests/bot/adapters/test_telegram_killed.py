@@ -110,7 +110,8 @@ def faults(path: Path, learners: list[Person], texts: int) -> list[str]:
         lost += times.count(0)
         runs = sum("انتهى التشغيل بنجاح" in note for note in notes)
         wanted = len([number for number in range(texts) if number % 4 == 1])
-        if runs != wanted:
+        lost += max(wanted - runs, 0)
+        if runs > wanted:
             found.append(f"{learner.user}: {runs} runs were told, not {wanted}")
         order = [number for note in notes for number in range(texts) if f"ضضض{number:04}" in note]
         if order != sorted(order):
