@@ -8,7 +8,7 @@ from typing import assert_never
 
 from bot.engine import obeying, presses, reading
 from bot.engine.answering import lastrun, replying
-from bot.engine.answering.manners import Followup
+from bot.engine.answering.carrying import Followup
 from bot.engine.answering.ofruns import Aspect
 from bot.engine.bubbles import buttons, paragraphs, said
 from bot.engine.course_map import Part, go
