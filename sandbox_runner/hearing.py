@@ -77,7 +77,7 @@ class Hearing:
         return sum(self.outer.clears(pair) for pair in heard.again) >= _CLEARED
 
     async def _longer(self, variant: int, size: int) -> None:
-        """Ask for blocks long beside every wait of this run, until one acquits, or there are enough."""
+        """Ask for blocks long beside the waits of this run, until one acquits, or there are enough."""
         heard = self.outer.heard[variant]
         wall, growth = min(wall for _, wall in self.outer.blocks[variant]), 1.0
         for _ in range(_MOST_STEPS + LONG_BLOCKS):
@@ -103,8 +103,8 @@ class Hearing:
     ) -> None:
         """Hold the first call on new values against the others: what remembers its answers is slow once only.
 
-        By the parent's clock. One first call that is quick drops the doubt; it is proven by some that were each slower
-        than anything this machine ever kept waiting, or by many, between second calls that were quick.
+        By the parent's clock. One first call that is quick drops the doubt; it is proven by some that were each far
+        slower than what this machine keeps waiting, or by many, between second calls that were quick.
         """
         for variant in variants:
             means = samples.get(variant)
@@ -136,7 +136,7 @@ class Hearing:
             self.outer.empty.append(await self.empty(variant))  # who has just worked waits for its turn: here it may
             _, wall = await self.block(variant, 1)
             quick += wall - self.outer.usual_ns() <= bound
-            flagrant = min(firsts) > _FLAGRANT_TIMES * self.outer.worst_ns()
+            flagrant = min(firsts) > _FLAGRANT_TIMES * self.outer.long_wait_ns()
             enough = len(firsts) >= (_MEMORY_TRIES if flagrant else _MANY_TRIES)
             if enough and quick >= _QUICK_SHARE * len(firsts):
                 return min(firsts)

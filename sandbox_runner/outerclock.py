@@ -43,8 +43,8 @@ class Doubt:
 class Heard:
     """What a doubted variant showed when it was asked again.
 
-    `again` are blocks as they were measured, between `empty` ones; `longer` are blocks beside which no wait of this run
-    is long.
+    `again` are blocks as they were measured, between `empty` ones; `longer` are blocks beside which the waits of the
+    run are short.
     """
 
     empty: list[Waited] = field(default_factory=list)
@@ -72,10 +72,11 @@ class OuterClock:
         """Give what an empty block costs at the median."""
         return median(wall - claimed for claimed, wall in self.empty) if self.empty else 0.0
 
-    def worst_ns(self) -> int:
-        """Give the longest that this machine kept an empty block waiting in this run."""
+    def long_wait_ns(self) -> float:
+        """Give what this machine kept 95 of 100 empty blocks of this run waiting at most."""
         heard = (pair for each in self.heard.values() for pair in each.empty)
-        return max((wall for _, wall in (*self.empty, *heard)), default=0)
+        walls = [wall for _, wall in (*self.empty, *heard)]
+        return quantile(walls, 0.95) if walls else 0.0
 
     def block_target_ns(self, least: int, most: int) -> int:
         """Give how long a block should last, for its handshake to be a twentieth of it."""
@@ -128,21 +129,24 @@ class OuterClock:
         return before >= MANY_BLOCKS // 2 or (fresh > 0 and before + fresh > 1)
 
     def _hides_much(self, pairs: list[Waited], heard: Heard) -> bool:
-        """Whether much of every block is hidden that is long beside the longest wait of this run."""
-        worst = self.worst_ns()
-        long = [pair for pair in heard.longer if pair[1] >= max(_LONG_TIMES * worst, LEAST_LONG_NS)]
+        """Whether much of every block is hidden that is long beside the long waits of this run.
+
+        Once in twenty an honest one may be kept waiting as long as that, not four times as long in each of eight.
+        """
+        wait = self.long_wait_ns()
+        long = [pair for pair in heard.longer if pair[1] >= max(_LONG_TIMES * wait, LEAST_LONG_NS)]
         if len(long) >= LONG_BLOCKS and all(_share(pair) > _LONG_SHARE for pair in long):
             return True
         every = [*pairs, *heard.again, *heard.longer]
         flagrant = [
-            _share(pair) > _FLAGRANT_SHARE and pair[1] - pair[0] > _FLAGRANT_NS and pair[1] >= _FLAGRANT_TIMES * worst
+            _share(pair) > _FLAGRANT_SHARE and pair[1] - pair[0] > _FLAGRANT_NS and pair[1] >= _FLAGRANT_TIMES * wait
             for pair in every
         ]
         return len(heard.again) + len(heard.longer) > 0 and len(every) >= FEW_BLOCKS and all(flagrant)
 
-    def long_ns(self) -> int | None:
-        """Give how long a block must be for no wait of this run to be much of it; None where that is too long."""
-        wanted = max(_LONG_TIMES * self.worst_ns(), LEAST_LONG_NS)
+    def long_ns(self) -> float | None:
+        """Give how long a block must be for no usual wait to be much of it; None where that is too long."""
+        wanted = max(_LONG_TIMES * self.long_wait_ns(), float(LEAST_LONG_NS))
         return wanted if wanted <= MOST_LONG_NS else None
 
     def acquits(self, pair: Waited) -> bool:

@@ -1,15 +1,29 @@
 """Every example, answer and exercise of the lessons, run by the learners' interpreter and compared with the text."""
 
 import ast
+import importlib.util
 import re
-import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 from content import drafts, loader, schema, snippets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warm_python import WarmPython
+
+WARM = Path(__file__).parents[1] / "sandbox_runner" / "warm_python.py"
+_spec = importlib.util.spec_from_file_location("warm_python", WARM)
+assert _spec is not None
+assert _spec.loader is not None
+warm_python = importlib.util.module_from_spec(_spec)
+sys.modules["warm_python"] = warm_python
+_spec.loader.exec_module(warm_python)
 
 pytestmark = pytest.mark.sandbox
 
@@ -31,11 +45,17 @@ def named(found: list[tuple[str, Part]]) -> list[object]:
     return [pytest.param(slug, part, id=f"{slug}-{part.id}") for slug, part in found]
 
 
-def run(python: Path, file: Path, *, source: str | None = None) -> str:
-    command = [str(python), "-I", "-B", "-c", source] if source is not None else [str(python), "-I", "-B", str(file)]
-    ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=110)
+@pytest.fixture(scope="module")
+def warm(learners_python: Path) -> "Iterator[WarmPython]":
+    """Give the learners' interpreter with numpy and torch imported once; each program is a fork of it."""
+    with warm_python.warm_python(learners_python) as python:
+        yield python
+
+
+def run(warm: "WarmPython", file: Path, *, source: str | None = None) -> str:
+    ran = warm.run(file.read_text(encoding="utf-8"), file=str(file)) if source is None else warm.run(source)
     assert ran.returncode == 0, ran.stderr[-2000:]
-    return ran.stdout
+    return str(ran.stdout)
 
 
 def same(printed: str, expected: str, rel: float) -> bool:
@@ -53,9 +73,9 @@ RUN = [each for each in parts(schema.Example) if each[1].kind == "run"]
 
 
 @pytest.mark.parametrize(("slug", "example"), named(RUN))
-def test_an_example_prints_what_its_file_says(slug: str, example: schema.Example, learners_python: Path) -> None:
+def test_an_example_prints_what_its_file_says(slug: str, example: schema.Example, warm: "WarmPython") -> None:
     folder = loader.HERE / "lessons" / slug
-    printed = run(learners_python, folder / example.file)
+    printed = run(warm, folder / example.file)
     if example.expected and not example.expected.varies:
         expected = (folder / example.expected.file).read_text()
         assert same(printed, expected, example.expected.rel), printed
@@ -96,7 +116,7 @@ print("same")
 
 @pytest.mark.parametrize(("slug", "example"), named([each for each in parts(schema.Example) if each[1].kind == "time"]))
 def test_the_variants_of_a_timed_example_agree_on_fresh_inputs(
-    slug: str, example: schema.Example, learners_python: Path
+    slug: str, example: schema.Example, warm: "WarmPython"
 ) -> None:
     source = (loader.HERE / "lessons" / slug / example.file).read_text()
     lines = source.splitlines(keepends=True)
@@ -105,22 +125,22 @@ def test_the_variants_of_a_timed_example_agree_on_fresh_inputs(
     for cell in cells[1:]:
         assert isinstance(ast.parse(cell).body[-1], ast.Expr), "a variant ends in its result"
     script = VALUES.format(cells=cells)
-    assert run(learners_python, Path(), source=script) == "same\n"
+    assert run(warm, Path(), source=script) == "same\n"
 
 
 @pytest.mark.parametrize(("slug", "item"), named(parts(schema.PredictOutput)))
-def test_a_prediction_is_what_the_code_prints(slug: str, item: schema.PredictOutput, learners_python: Path) -> None:
-    printed = run(learners_python, loader.HERE / "lessons" / slug / item.code)
+def test_a_prediction_is_what_the_code_prints(slug: str, item: schema.PredictOutput, warm: "WarmPython") -> None:
+    printed = run(warm, loader.HERE / "lessons" / slug / item.code)
     assert printed.strip() == item.answer
 
 
 @pytest.mark.parametrize(("slug", "item"), named(parts(schema.WriteCode)))
 def test_the_check_of_a_written_answer_prints_what_is_expected_for_the_reference(
-    slug: str, item: schema.WriteCode, learners_python: Path
+    slug: str, item: schema.WriteCode, warm: "WarmPython"
 ) -> None:
     folder = loader.HERE / "lessons" / slug
     source = f"{(folder / item.reference).read_text()}\n{(folder / item.check).read_text()}"
-    assert same(run(learners_python, Path(), source=source), (folder / item.expect).read_text(), item.rel)
+    assert same(run(warm, Path(), source=source), (folder / item.expect).read_text(), item.rel)
 
 
 EXERCISE = """
@@ -145,14 +165,12 @@ print("same")
 
 
 @pytest.mark.parametrize(("slug", "exercise"), named(parts(schema.Exercise)))
-def test_starter_and_reference_of_an_exercise_agree(
-    slug: str, exercise: schema.Exercise, learners_python: Path
-) -> None:
+def test_starter_and_reference_of_an_exercise_agree(slug: str, exercise: schema.Exercise, warm: "WarmPython") -> None:
     folder = loader.HERE / "lessons" / slug
     checks = [(check.n, check.seed, check.rel) for check in exercise.checks]
     starter, reference = str(folder / exercise.starter), str(folder / exercise.reference)
     script = EXERCISE.format(starter=starter, reference=reference, checks=checks)
-    assert run(learners_python, Path(), source=script) == "same\n"
+    assert run(warm, Path(), source=script) == "same\n"
 
 
 def test_numbers_are_compared_within_the_stated_tolerance_and_words_exactly() -> None:

@@ -296,7 +296,11 @@ async def test_what_the_learner_patches_does_not_reach_the_harness(patch: str) -
     ],
 )
 async def test_a_forged_clock_is_named_and_no_figure_is_believed(forgery: str) -> None:
-    seen = (await timed(HARNESS + forgery + MANY)).measured
+    for seed in range(3):  # so busy a machine that nobody can tell accuses nobody, and confirms nothing
+        seen = (await timed(HARNESS + forgery + MANY, seed=seed)).measured
+        assert not seen.confirmed
+        if seen.ending is not Ending.OK:
+            break
     assert seen.ending is Ending.SUSPICIOUS_TIMING
     assert "suspicious_timing" in [flag.code for flag in seen.flags]
     assert seen.variants == ()
@@ -345,9 +349,10 @@ async def test_a_process_that_goes_away_leaves_the_ending_to_its_wait_status(how
 async def test_honest_code_is_not_accused_on_a_busy_machine() -> None:
     spin = (sys.executable, "-c", "while True: pass")
     busy = [await asyncio.create_subprocess_exec(*spin) for _ in range(2 * (os.cpu_count() or 1))]
+    source = MANY + "# %% nothing\nx\n"
     try:
         for seed in range(2):
-            seen = (await timed(MANY, seed=seed)).measured
+            seen = (await timed(source, seed=seed)).measured
             assert seen.ending is Ending.OK
             assert seen.ratios[0].claim in {Claim.SLOWER, Claim.UNCLEAR}
     finally:

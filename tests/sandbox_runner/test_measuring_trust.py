@@ -101,7 +101,7 @@ async def test_a_cheat_is_named_and_no_figure_is_believed(cheat: str, ending: En
 
 MEMO = """\
 import numpy as np
-n = 3_000_000
+n = 1_000_000
 def make(rng, n):
     return {"x": rng.random(n)}
 kept = {}
@@ -119,18 +119,22 @@ theirs(x)
 
 @pytest.mark.parametrize("key", ["(float(x[0]), float(x[-1]))", "hash(x[:100].tobytes())"])
 async def test_what_remembers_its_answers_is_named(key: str) -> None:
-    seen = (
-        await timed(MEMO.replace("KEY", key), limits=Limits(run_s=60, check_s=60, warmup_s=60, measure_s=60))
-    ).measured
-    if seen.ending is Ending.OK:  # so slow a machine that each call was a block, on values of its own: nothing is won
-        assert all(ratio.claim is not Claim.FASTER for ratio in seen.ratios)
+    limits = Limits(run_s=60, check_s=60, warmup_s=60, measure_s=60)
+    for seed in range(3):
+        seen = (await timed(MEMO.replace("KEY", key), limits=limits, seed=seed)).measured
+        if seen.ending is not Ending.OK:
+            break
+        # So slow a machine that each call was a block, on values of its own, wins nothing; so busy a one that nobody
+        # can tell confirms nothing.
+        assert not seen.confirmed or all(ratio.claim is not Claim.FASTER for ratio in seen.ratios)
+    if seen.ending is Ending.OK:
         return
     assert (seen.ending, named(seen)) == (Ending.SUSPICIOUS_TIMING, "memoised")
 
 
 @pytest.mark.parametrize("key", ["id(x)", "x.ctypes.data", "(x.shape, x.dtype)"])
 async def test_what_remembers_by_place_or_shape_is_wrong_or_named(key: str) -> None:
-    small = MEMO.replace("KEY", key).replace("3_000_000", "20_000")
+    small = MEMO.replace("KEY", key).replace("1_000_000", "20_000")
     seen = (await timed(small)).measured
     assert seen.ending in {Ending.SUSPICIOUS_TIMING, Ending.WRONG_RESULT}
     assert named(seen) in {"memoised", "skipped_work", "results_differ"}
@@ -184,20 +188,18 @@ MATRIX = "import torch\nn = 90\ndef make(rng, n):\n    return {'x': torch.randn(
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize(
-    ("expression", "precision"),
-    [
-        ("x @ w + 0", "float32"),
-        ("x.double() @ w.double()", "float64"),
-        ("x.bfloat16() @ w.bfloat16()", "bfloat16"),
-        ("x.half() @ w.half()", "float16"),
-    ],
-)
-async def test_the_precision_that_ran_is_named(expression: str, precision: str) -> None:
-    source = MATRIX + f"# %% single\nx @ w\n# %% other\n{expression}\n"
-    seen = (await timed(source, limits=Limits(run_s=60))).measured
-    assert [variant.precision for variant in seen.variants] == ["float32", precision]
-    assert seen.variants[1].error <= agreement.PRECISION_LIMITS[precision]
+async def test_the_precision_that_ran_is_named() -> None:
+    expressions = {
+        "x @ w": "float32",
+        "x @ w + 0": "float32",
+        "x.double() @ w.double()": "float64",
+        "x.bfloat16() @ w.bfloat16()": "bfloat16",
+        "x.half() @ w.half()": "float16",
+    }
+    cells = "".join(f"# %% {i}\n{expression}\n" for i, expression in enumerate(expressions))
+    seen = (await timed(MATRIX + cells, limits=Limits(run_s=60))).measured
+    assert [variant.precision for variant in seen.variants] == list(expressions.values())
+    assert all(variant.error <= agreement.PRECISION_LIMITS[variant.precision] for variant in seen.variants)
 
 
 @pytest.mark.sandbox
