@@ -108,7 +108,8 @@ def _run(moment: Moment, pending: PendingCode, source: str, device: Device | Non
         return moment.changed(pending=waiting).turn(*said(*devices.offered(moment, pending.check)))
     asked = asked if device is None else replace(asked, devices=(device,))
     retry = Choice("", encode(Op.ACCEPT, pending.check, device.value if device else "yes"))
-    turn = runs.started(moment, asked, retry)
+    instead = Choice(moment.words.text("button.on_cpu"), encode(Op.ACCEPT, pending.check, Device.CPU.value))
+    turn = runs.started(moment, asked, retry, instead)
     if len(turn.session.running) == len(moment.session.running):
         # Not taken: the code stays at hand, so that the button can send it again.
         choosing = device is not None

@@ -44,8 +44,11 @@ def of_example(moment: Moment, slug: str, example: Example, purpose: Purpose, *,
     )
 
 
-def started(moment: Moment, asked: Asked, retry: Choice | None = None) -> Turn:
-    """Send a job to the runner, or say why that cannot be now; `retry` is the button that asks for it again."""
+def started(moment: Moment, asked: Asked, retry: Choice | None = None, instead: Choice | None = None) -> Turn:
+    """Send a job to the runner, or say why that cannot be now.
+
+    `retry` is the button that asks for it again, `instead` the one that asks for the processor where a device is away.
+    """
     refusal = _refusal(moment, asked)
     if refusal:
         stop = _stops(moment) if refusal == "run.too_many" else ()
@@ -56,7 +59,7 @@ def started(moment: Moment, asked: Asked, retry: Choice | None = None) -> Turn:
         return moment.turn(
             *said(
                 Paragraph(moment.words.say(refusal, n=MOST_RUNNING, device=device_name)),
-                *buttons(*stop, again, machine),
+                *buttons(*stop, again, instead if refusal == "run.no_device" else None, machine),
             )
         )
     jobs = tuple(_job(moment, asked, device) for device in _devices(moment, asked))
@@ -120,10 +123,16 @@ def again(moment: Moment, option: str) -> Turn:
         own = purpose.why not in {Why.EXAMPLE, Why.MYTH}
         limits = None if own else job.limits
         asked = Asked(job.source, job.kind, purpose, job.filename, (Device(option),), job.budget, limits)
-        return started(moment, asked, Choice("", encode(Op.AGAIN, job.id, option)))
+        return started(moment, asked, Choice("", encode(Op.AGAIN, job.id, option)), _on_cpu(moment, job, purpose))
     kind = JobKind.RUN if option == JobKind.RUN else JobKind.TIME
     asked = Asked(job.source, kind, purpose, job.filename, (job.device,), budget, job.limits)
-    return started(moment, asked, Choice("", encode(Op.AGAIN, job.id, option)))
+    return started(moment, asked, Choice("", encode(Op.AGAIN, job.id, option)), _on_cpu(moment, job, purpose))
+
+
+def _on_cpu(moment: Moment, job: Job, purpose: Purpose) -> Choice | None:
+    """Offer the processor for code that is the learner's own; an example says itself where it can run."""
+    own = purpose.why not in {Why.EXAMPLE, Why.MYTH}
+    return Choice(moment.words.text("button.on_cpu"), encode(Op.AGAIN, job.id, Device.CPU.value)) if own else None
 
 
 def cancelled(moment: Moment, run: str) -> Turn:

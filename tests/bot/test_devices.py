@@ -105,6 +105,17 @@ def test_a_gpu_that_went_away_is_not_replaced_in_silence(gpu: Conversation) -> N
     assert gpu.waiting == []
 
 
+def test_a_run_again_whose_gpu_went_away_offers_the_processor(gpu: Conversation) -> None:
+    gpu.take(ButtonPressed(buttons(gpu.take(CodeSent(NAMED)))["على البطاقة"]))
+    again = buttons(gpu.finish())
+    gpu.capabilities = CAPABLE
+    said = gpu.take(ButtonPressed(again["إعادة التشغيل"]))
+    assert gpu.waiting == []
+    assert "غير متاح" in text(said)
+    gpu.take(ButtonPressed(buttons(said)["على المعالج"]))
+    assert [(job.device, job.limits) for job in gpu.waiting] == [(Device.CPU, Limits())]
+
+
 def test_a_submission_to_an_exercise_is_asked_nothing(gpu: Conversation) -> None:
     gpu.take(TextSent("تمرين"))
     gpu.take(CodeSent("def solve():\n    return 'cuda'\n"))
