@@ -28,7 +28,7 @@ from bot.engine import replies
 WORDS = frozenset(
     {
         *("discord.choose", "discord.code_in_file", "discord.interval", "discord.lost", "discord.lost_again"),
-        *("discord.table", "discord.measured", "discord.more", "discord.not_yours", "web.against"),
+        *("discord.table", "discord.more", "discord.not_yours", "web.against"),
     }
 )
 """The phrases that this adapter needs."""

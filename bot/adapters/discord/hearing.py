@@ -1,0 +1,182 @@
+"""From what was heard to a turn: taken in once, then answered in its learner's lane.
+
+Law: what was heard is written down before it is answered, and marked done after its turn was saved; what a killed
+process left is answered at the next start.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+import aiohttp
+import discord
+
+from bot.adapters.discord import parse, places
+from bot.adapters.discord.drafts import Draft
+from bot.adapters.discord.line import DiscordLine
+from bot.adapters.discord.parse import Heard, Upload
+from bot.adapters.discord.places import Who
+from bot.engine.events import ButtonPressed, Event, OddSent
+from bot.posting import rerun
+from bot.posting.courier import ANSWERS, Courier
+from bot.posting.lanes import Lane, Lanes
+from bot.posting.ports import Arrival, Done, Inbox, Outbox
+
+LOG = logging.getLogger("tasree.discord")
+
+PLATFORM = "discord"
+KEPT = timedelta(days=3)
+DOWNLOAD_TRIES, DOWNLOAD_S = 3, 30.0
+AGAIN = "1:resend:"
+_MOST_CHATS = 50_000
+
+
+class Kept(Outbox, Inbox, Protocol):
+    """What is kept of ways in and out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """Something heard, in a lane; `interaction` while it can still be answered by it."""
+
+    heard: Heard
+    interaction: "discord.Interaction[Any] | None" = None
+
+
+class Hearing:
+    """The incoming side: `hear` for what the platform tells."""
+
+    def __init__(  # noqa: PLR0913 - the parts of hearing, each from elsewhere
+        self,
+        talk: rerun.Talk,
+        kept: Kept,
+        courier: Courier[Draft],
+        line: DiscordLine,
+        download: Callable[[str], Awaitable[bytes]],
+        word: Callable[[str], str],
+    ) -> None:
+        self._talk = talk
+        self._kept = kept
+        self._courier = courier
+        self._line = line
+        self._download = download
+        self._word = word
+        self._lanes: Lanes[_Item] = Lanes(self._answer)
+        self._chats: dict[str, tuple[str, str]] = {}
+
+    async def start(self) -> None:
+        """Answer what was taken in before and not answered."""
+        await self._kept.forget_before(PLATFORM, datetime.now(UTC) - KEPT)
+        for arrival in await self._kept.left(PLATFORM):
+            try:
+                heard = parse.from_json(arrival.body)
+            except ValueError:
+                LOG.exception("%s could not be read", arrival.key)
+                await self._kept.write([Done(PLATFORM, arrival.key)])
+            else:
+                self._lanes.put(heard.who.external, _Item(heard))
+
+    async def idle(self) -> None:
+        """Wait until everything taken in was answered."""
+        await self._lanes.idle()
+
+    async def close(self) -> None:
+        """Stop; what is under way is taken up at the next start."""
+        await self._lanes.close()
+
+    async def hear(self, heard: Heard, interaction: "discord.Interaction[Any] | None") -> None:
+        """Write down what was heard, then answer it in its turn."""
+        arrival = Arrival(heard.key, parse.to_json(heard))
+        if await self._kept.take_in(PLATFORM, [arrival], datetime.now(UTC)):
+            self._lanes.put(heard.who.external, _Item(heard, interaction))
+
+    # --- one thing of a lane ------------------------------------------------------------------------------------------
+
+    async def _answer(self, item: _Item, _: Lane[_Item]) -> None:
+        heard, interaction = item.heard, item.interaction
+        if interaction is not None:
+            self._line.answerable(heard.who.address, interaction)
+        try:
+            if heard.press is not None:
+                await self._pressed(heard, interaction)
+            else:
+                event = await self._downloaded(heard.uploads[0]) if heard.uploads else heard.event()
+                await (self._edited if heard.edited else self._take)(heard, event)
+        finally:
+            await self._settled(heard.who, interaction)
+        await self._kept.write([Done(PLATFORM, heard.key)])
+
+    async def _take(self, heard: Heard, event: Event) -> None:
+        chat = await self._chat_of(heard.who)
+        token = ANSWERS.set(heard.answers)
+        try:
+            await self._talk.take(chat, event, heard.key)
+        finally:
+            ANSWERS.reset(token)
+
+    async def _pressed(self, heard: Heard, interaction: "discord.Interaction[Any] | None") -> None:
+        payload = heard.press or ""
+        chat = await self._chat_of(heard.who)
+        under = interaction.message if interaction is not None else None
+        if under is not None and places.is_group(heard.who.address):
+            channel = places.root(heard.who.address)
+            holder = await self._kept.holder(f"g{channel}", str(under.id))
+            if holder not in {None, chat} and interaction is not None:
+                await _whispered(interaction, self._word("discord.not_yours"))
+                return
+        number = payload.removeprefix(AGAIN).rstrip(":") if payload.startswith(AGAIN) else ""
+        if number.isdigit() and await self._courier.again(chat, int(number)):
+            return
+        await self._take(heard, ButtonPressed(payload))
+
+    async def _edited(self, heard: Heard, event: Event) -> None:
+        """Run code again that was edited after it was sent, in the place of the old reply; other edits are ignored."""
+        chat = await self._chat_of(heard.who)
+        if rerun.is_code(event) and await rerun.make_room(
+            self._talk, self._kept, self._courier, chat, heard.answers, heard.key
+        ):
+            await self._take(heard, event)
+
+    async def _settled(self, who: Who, interaction: "discord.Interaction[Any] | None") -> None:
+        """End the waiting sign of a command whose answer stands elsewhere."""
+        if interaction is None or interaction.type is discord.InteractionType.component:
+            return
+        if not who.address.startswith("e"):
+            try:
+                await interaction.delete_original_response()
+            except discord.HTTPException as error:
+                LOG.info("a waiting sign could not be taken away: %s", error)
+
+    async def _downloaded(self, upload: Upload) -> Event:
+        for again in range(DOWNLOAD_TRIES):
+            try:
+                async with asyncio.timeout(DOWNLOAD_S):
+                    data = await self._download(upload.url)
+            except (discord.HTTPException, aiohttp.ClientError, TimeoutError, OSError) as error:
+                LOG.info("a file could not be downloaded: %s", error)
+                await asyncio.sleep(again)
+            else:
+                return parse.of_upload(data, upload)
+        return OddSent("lost_file")
+
+    async def _chat_of(self, who: Who) -> str:
+        known = self._chats.get(who.external)
+        if known is not None and known[1] == who.address and known[0] not in self._courier.silenced:
+            return known[0]
+        row = await self._talk.enter(PLATFORM, who.external, who.account, greet=False)
+        await self._kept.place(row.id, who.address)
+        self._courier.placed(row.id, who.address)
+        if len(self._chats) > _MOST_CHATS:
+            self._chats.clear()
+        self._chats[who.external] = (row.id, who.address)
+        return row.id
+
+
+async def _whispered(interaction: "discord.Interaction[Any]", text: str) -> None:
+    try:
+        await interaction.followup.send(text, ephemeral=True)
+    except discord.HTTPException as error:
+        LOG.info("nobody could be told whose button it is: %s", error)
