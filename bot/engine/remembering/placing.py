@@ -60,4 +60,4 @@ def _topic(moment: Moment, item_id: str, *, right: bool) -> Spans:
     if found is None:
         return ()
     key = "placement.right" if right else "placement.missed"
-    return moment.words.say(key, topic=moment.words.text(f"topic.{found[1].topic}"))
+    return moment.words.say(key, topic=moment.words.say(f"topic.{found[1].topic}"))

@@ -78,8 +78,9 @@ def _map(moment: Moment, topics: tuple[Known, ...], mastered: int) -> tuple[Bloc
     """Draw the topics that were begun, and name the others."""
     words = moment.words
     begun = tuple(each for each in topics if each.seen.status is not Status.NEW)
-    others = "، ".join(words.text(f"topic.{each.topic}") for each in topics if each not in begun)
-    named = (Paragraph(words.say("progress.not_begun", topics=others)),) if others else ()
+    others = [words.say(f"topic.{each.topic}") for each in topics if each not in begun]
+    listed: Spans = tuple(span for at, each in enumerate(others) for span in (*((Text("، "),) if at else ()), *each))
+    named = (Paragraph(words.say("progress.not_begun", topics=listed)),) if others else ()
     if not begun:
         return (Paragraph(words.say("progress.nothing_yet")), *named)
     alt = words.text("progress.alt", done=mastered, total=len(topics))
@@ -137,7 +138,7 @@ def _weakest(moment: Moment, kept: Remembered, topics: tuple[Known, ...]) -> tup
         return ()
     words = moment.words
     section = course_map.title(moment, lesson, weak.place)
-    topic = words.text(f"topic.{weak.topic}")
+    topic = words.say(f"topic.{weak.topic}")
     chance = Number(_percent(weak.seen))
     why = words.say("next.weakest", topic=topic, chance=chance, section=section, lesson=inline(lesson.title))
     return ((why, presses.to_place(moment, lesson, weak.place)),)
