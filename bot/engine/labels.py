@@ -60,4 +60,5 @@ def payload(moment: Moment, text: str) -> str | None:
         return go_on.payload
     command = next((each for each in Command if typed(each.value)), None)
     command = command or next((each for key, each in _COMMANDS.items() if typed(key)), None)
-    return encode(Op.COMMAND, command.value) if command else None
+    switch = next((each for each in ("on", "off") if typed(f"remind_{each}")), "")
+    return encode(Op.COMMAND, command.value) if command else encode(Op.REMIND, f"{switch}.") if switch else None

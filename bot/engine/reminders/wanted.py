@@ -5,7 +5,12 @@ from bot.engine.buttons import Op
 from bot.engine.commands import Command
 from bot.engine.events import ButtonPressed, ChatBlocked, DigestFellDue, Event, TextSent
 from bot.engine.expects import WHEN
+from bot.engine.letters import fold
 from bot.engine.session import Session
+
+_LABEL = 40
+_OF_REMINDERS = fold("تذكير")
+"""Stands in the labels of the buttons that turn reminders on and off, which may be typed."""
 
 
 def wanted(session: Session, event: Event) -> bool:
@@ -21,7 +26,7 @@ def wanted(session: Session, event: Event) -> bool:
             return asked or (button is not None and button.op is Op.REMIND)
         case TextSent(text):
             said = commands.parse(text)
-            # A typed label of the button is read as its press, so a short text may need them, too.
-            return session.expects.startswith(WHEN) or said is None or said.command is Command.REMIND
+            label = len(text) <= _LABEL and _OF_REMINDERS in fold(text)
+            return session.expects.startswith(WHEN) or label or (said is not None and said.command is Command.REMIND)
         case _:
             return False
