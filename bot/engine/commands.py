@@ -96,7 +96,7 @@ _WORDS: dict[Command, tuple[str, ...]] = {
         "إحصائياتي",
     ),
     Command.PLACEMENT: ("placement", "اختبار تحديد المستوى", "تحديد المستوى", "اختبار المستوى", "تحديد مستواي"),
-    Command.CAP: ("cap", "limit", "الحد اليومي", "حد يومي", "حد المراجعة", "بطاقات كل يوم"),
+    Command.CAP: ("cap", "الحد اليومي", "حد يومي", "حد المراجعة", "بطاقات كل يوم"),
     Command.MYTHS: ("myths", "myth", "خرافة أم حقيقة", "خرافات", "خرافة", "الخرافات", "حقيقة أم خرافة"),
     Command.EXAMPLE: ("example", "مثال", "المثال", "شغل المثال", "شغل مثال", "تشغيل المثال"),
     Command.EXERCISE: ("exercise", "task", "تمرين", "التمرين", "تمارين", "التمارين"),
@@ -202,6 +202,8 @@ def parse(text: str) -> Said | None:
     for size in range(min(_LONGEST, len(words)), 0, -1):
         command = _TABLE.get(" ".join(words[:size]))
         rest = words[size:]
+        if command is Command.CAP and rest and count(" ".join(rest)) is None:
+            continue  # a question about some other limit
         if command and (not rest or (command in _TAKES_ARGUMENT and command is not Command.START)):
             figures = _as_written(text, " ".join(words[:size])) if command in _AS_WRITTEN else ""
             return Said(command, figures or " ".join(rest))
