@@ -7,6 +7,7 @@ without holding up what is new; of several states of a reply only the newest is 
 import asyncio
 import contextlib
 import logging
+import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,8 @@ ANSWERS: ContextVar[str] = ContextVar("answers", default="")
 
 EDIT_EVERY_S = 3.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 30.0
+LEASE_S = 30.0
+"""So long a process has a chat to itself without saying so again; on SQLite nobody asks."""
 MOST_RESTING = 1000
 TRIES = 5
 """So often the last words of a chat are tried, of which the store knows nothing."""
@@ -96,6 +99,7 @@ class _Box:
     newest: int = 0
     wait_s: float = 0.0
     written: Awaitable[None] | None = None
+    renew_at: float = 0.0
 
 
 class Courier(Generic[D]):
@@ -126,13 +130,14 @@ class Courier(Generic[D]):
         self._opening: dict[str, list[tuple[Shown, str]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
+        self._holder = secrets.token_hex(6)
         self._due: dict[tuple[str, int], float] = {}
         self.silenced: set[str] = set()
         """Chats that took nothing any more, until somebody writes there again."""
 
     async def start(self) -> None:
         """Take up what an ended process left."""
-        for chat in await self._outbox.recover(self._platform):
+        for chat in await self._outbox.behind(self._platform):
             self._begin(chat)
 
     async def close(self, within_s: float = 5.0) -> None:
@@ -260,17 +265,14 @@ class Courier(Generic[D]):
 
     async def _serve(self, chat: str) -> None:
         try:
-            box = await self._open(chat)
-            if box is None:
+            if not await self._outbox.hold(chat, self._holder, LEASE_S):
+                # Another process brings replies here, and looks for news before it lets go; its lease ends with it.
+                self._opening.pop(chat, None)
+                asyncio.get_running_loop().call_later(LEASE_S, self._once_more, chat)
                 return
-            while True:
-                while (box.waiting or box.untold) and not box.silent and not self._closing:
-                    await self._step(box)
-                # Whoever opens the box anew reads what was written: it has to stand there by then.
-                if box.written is not None:
-                    await asyncio.gather(box.written, return_exceptions=True)
-                if not (box.waiting or box.untold) or box.silent or self._closing:
-                    break
+            box = await self._open(chat)
+            while box is not None and await self._worked_off(box):
+                pass
         except Exception:
             # Nothing is lost: the store still says what has to go out.
             LOG.exception("the worker of a chat failed")
@@ -283,6 +285,25 @@ class Courier(Generic[D]):
             if left:
                 self._begin(chat, *left)
 
+    async def _worked_off(self, box: _Box) -> bool:
+        """Bring what waits; tell whether there is more to do here."""
+        while (box.waiting or box.untold) and not box.silent and not self._closing:
+            if self._clock() > box.renew_at:
+                box.renew_at = self._clock() + LEASE_S / 3
+                if not await self._outbox.hold(box.chat, self._holder, LEASE_S):
+                    return False
+            await self._step(box)
+        # Whoever opens the box anew reads what was written: it has to stand there by then.
+        if box.written is not None:
+            await asyncio.gather(box.written, return_exceptions=True)
+        if await self._outbox.let_go(box.chat, self._holder):
+            if not (box.waiting or box.untold) or box.silent or self._closing:
+                return False
+            return await self._outbox.hold(box.chat, self._holder, LEASE_S)
+        for shown in await self._replies.since(box.chat, box.delivered):
+            self._admit(box, shown, "")
+        return not box.silent and not self._closing
+
     def _once_more(self, chat: str) -> None:
         if chat not in self._boxes and chat not in self._opening:
             self._begin(chat)
@@ -293,6 +314,7 @@ class Courier(Generic[D]):
             LOG.error("a chat has no address")
             return None
         box = _Box(chat, mailbox.address, mailbox.delivered, mailbox.silent)
+        box.renew_at = self._clock() + LEASE_S / 3
         for shown in await self._replies.since(chat, mailbox.delivered):
             self._admit(box, shown, "")
             await self._parts(box, shown.number)
@@ -306,7 +328,10 @@ class Courier(Generic[D]):
 
     async def _parts(self, box: _Box, number: int) -> dict[int, PostedPart]:
         if number not in box.parts:
-            box.parts[number] = {one.part: one for one in await self._outbox.parts(box.chat, number)}
+            found = await self._outbox.parts(box.chat, number)
+            # We have the lease and send nothing here now: what is being sent was so when a process ended.
+            cut = {one.part: replace(one, state=State.UNKNOWN) for one in found if one.state is State.SENDING}
+            box.parts[number] = {one.part: one for one in found} | cut
         return box.parts[number]
 
     # --- one step -----------------------------------------------------------------------------------------------------

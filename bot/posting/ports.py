@@ -115,7 +115,10 @@ class Outbox(Protocol):
         ...
 
     async def unknown(self, chat: str) -> tuple[PostedPart, ...]:
-        """Give the parts that may have arrived, and of which the learner was not told."""
+        """Give the parts that may have arrived, and of which the learner was not told.
+
+        To be asked by whoever has the lease and is sending nothing: what is being sent was so when a process ended.
+        """
         ...
 
     def write(self, marks: Sequence[Mark]) -> Awaitable[None]:
@@ -125,8 +128,16 @@ class Outbox(Protocol):
         """
         ...
 
-    async def recover(self, platform: str) -> tuple[str, ...]:
-        """After a start: what was being sent becomes unknown; give the chats with something to go out or to tell."""
+    async def behind(self, platform: str) -> tuple[str, ...]:
+        """Give the chats with something to go out or to tell."""
+        ...
+
+    async def hold(self, chat: str, holder: str, for_s: float) -> bool:
+        """Take or renew the lease of bringing replies to a chat; False while another process has it."""
+        ...
+
+    async def let_go(self, chat: str, holder: str) -> bool:
+        """Give the lease back; False, and it is kept, when something came that has to go out."""
         ...
 
     async def stands(self, platform: str, address: str, *, silent: bool) -> None:
@@ -145,8 +156,12 @@ class Inbox(Protocol):
         """Write down what came; give what had not come before."""
         ...
 
-    async def left(self, platform: str) -> tuple[Arrival, ...]:
-        """Give what came and was not answered, oldest first."""
+    async def left(self, platform: str, before: datetime | None = None) -> tuple[Arrival, ...]:
+        """Give what came (before a time) and was not answered, oldest first."""
+        ...
+
+    async def alone(self) -> bool:
+        """Tell whether no other process takes updates in here."""
         ...
 
     async def forget_before(self, platform: str, then: datetime) -> None:

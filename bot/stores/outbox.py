@@ -7,10 +7,10 @@ given; nobody is told that a mark stands before it does.
 import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, assert_never
 
-from sqlalchemy import ColumnElement, Insert, bindparam, func, or_, select, update
+from sqlalchemy import ColumnElement, Insert, bindparam, exists, func, or_, select, true, update
 from sqlalchemy import delete as sql_delete
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -23,6 +23,7 @@ from bot.stores.doors import Door
 LOG = logging.getLogger("tasree.outbox")
 
 TRIES, PAUSE_S = 20, 1.0
+_OPEN = (State.SENDING.value, State.UNKNOWN.value)
 
 Rows = list[dict[str, Any]]
 _Waiting = tuple[Sequence[Mark], "asyncio.Future[None]"]
@@ -38,6 +39,11 @@ class SqlOutbox:
         self._flushing: asyncio.Task[None] | None = None
 
     # --- mailboxes ----------------------------------------------------------------------------------------------------
+
+    async def alone(self) -> bool:
+        """Tell whether one process alone uses this database."""
+        async with self._reader.connect() as connection:
+            return locks.is_sqlite(connection)
 
     async def place(self, chat: str, address: str) -> None:
         """Say where the chat's replies go; replies before the first address are not sent after it."""
@@ -110,28 +116,54 @@ class SqlOutbox:
             chat: str | None = (await connection.execute(wanted)).scalar_one_or_none()
         return chat
 
-    async def recover(self, platform: str) -> tuple[str, ...]:
-        """What was being sent at the end becomes unknown; give the chats with something to go out or to tell."""
+    async def behind(self, platform: str) -> tuple[str, ...]:
+        """Give the chats with something to go out or to tell."""
         table, boxes, chats = posted.deliveries, posted.mailboxes, tables.chats
-        mine = select(chats.c.id).where(chats.c.platform == platform)
-        cut = (table.c.state == State.SENDING.value) & table.c.chat.in_(mine)
-        async with self._writer.begin() as connection:
-            await connection.execute(update(table).where(cut).values(state=State.UNKNOWN.value))
-            behind = (
-                select(boxes.c.chat)
-                .join(chats, chats.c.id == boxes.c.chat)
-                .where(chats.c.platform == platform, boxes.c.silent.is_(False))
-            )
-            unsaid = (await connection.execute(behind.where(chats.c.last_change > boxes.c.delivered))).scalars().all()
-            open_ = select(table.c.chat).where(table.c.state == State.UNKNOWN.value, table.c.chat.in_(behind))
+        mine = (
+            select(boxes.c.chat)
+            .join(chats, chats.c.id == boxes.c.chat)
+            .where(chats.c.platform == platform, boxes.c.silent.is_(False))
+        )
+        open_ = select(table.c.chat).where(table.c.state.in_(_OPEN), table.c.chat.in_(mine))
+        async with self._reader.connect() as connection:
+            unsaid = (await connection.execute(mine.where(chats.c.last_change > boxes.c.delivered))).scalars().all()
             untold = (await connection.execute(open_)).scalars().all()
         return tuple(dict.fromkeys([*unsaid, *untold]))
+
+    async def hold(self, chat: str, holder: str, for_s: float) -> bool:
+        """Take or renew a lease; on SQLite, which one process serves, there is nobody to share with."""
+        boxes = posted.mailboxes
+        now = datetime.now(UTC)
+        free = or_(boxes.c.held_by.is_(None), boxes.c.held_by == holder, boxes.c.held_until < now)
+        taken = update(boxes).where(boxes.c.chat == chat, free)
+        async with self._reader.connect() as connection:
+            if locks.is_sqlite(connection):
+                return True
+        async with self._writer.begin() as connection:
+            until = now + timedelta(seconds=for_s)
+            done = await connection.execute(taken.values(held_by=holder, held_until=until))
+        return bool(done.rowcount)
+
+    async def let_go(self, chat: str, holder: str) -> bool:
+        """Give a lease back, unless something came that has to go out."""
+        boxes, chats = posted.mailboxes, tables.chats
+        replies = tables.replies
+        news = exists().where(replies.c.chat == chat, replies.c.change > boxes.c.delivered)
+        mine = (boxes.c.chat == chat) & (boxes.c.held_by == holder)
+        async with self._reader.connect() as connection:
+            if locks.is_sqlite(connection):
+                return True
+        async with self._writer.begin() as connection:
+            # The chat's row is locked by whoever commits a turn: either its news are seen here, or it sees no lease.
+            await connection.execute(select(chats.c.id).where(chats.c.id == chat).with_for_update())
+            await connection.execute(update(boxes).where(mine, ~news).values(held_by=None, held_until=None))
+            kept = (await connection.execute(select(boxes.c.chat).where(mine))).scalar_one_or_none()
+        return kept is None
 
     async def unknown(self, chat: str) -> tuple[PostedPart, ...]:
         """Give the parts that may have arrived, and of which the learner was not told."""
         table = posted.deliveries
-        mine = (table.c.chat == chat) & (table.c.state == State.UNKNOWN.value)
-        return await self._found(select(table).where(mine))
+        return await self._found(select(table).where(table.c.chat == chat, table.c.state.in_(_OPEN)))
 
     def write(self, marks: Sequence[Mark]) -> Awaitable[None]:
         """Write marks together with those of others."""
@@ -251,12 +283,16 @@ class SqlOutbox:
                 await connection.execute(_insert(connection, table).on_conflict_do_nothing(), rows)
         return tuple(fresh)
 
-    async def left(self, platform: str) -> tuple[Arrival, ...]:
-        """Give what came and was not answered, oldest first."""
+    async def left(self, platform: str, before: datetime | None = None) -> tuple[Arrival, ...]:
+        """Give what came (before a time) and was not answered, oldest first."""
         table = posted.arrivals
         wanted = (
             select(table.c.key, table.c.body)
-            .where(table.c.platform == platform, table.c.done.is_(False))
+            .where(
+                table.c.platform == platform,
+                table.c.done.is_(False),
+                true() if before is None else table.c.arrived_at <= before,
+            )
             .order_by(table.c.arrived_at, table.c.position)
         )
         async with self._reader.connect() as connection:

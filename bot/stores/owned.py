@@ -31,8 +31,9 @@ OF_NOBODY: Mapping[str, str] = {
 _UNCOPIED: Mapping[str, frozenset[str]] = {
     "files": frozenset({"data"}),
     "wishes": frozenset({"leased_by", "leased_until"}),
+    "mailboxes": frozenset({"held_by", "held_until"}),
 }
-"""Columns that a copy leaves out: the bytes of earlier copies, and who is sending a reminder."""
+"""Columns that a copy leaves out: the bytes of earlier copies, and who is sending a reminder or bringing replies."""
 _JSON = frozenset({"session", "blocks", "job", "result", "options", "offered", "unmatched", "memory", "memory_before"})
 _LONGEST_ANSWER = 80
 """Characters beyond which a stored answer is code and not an option, a number or a word."""

@@ -16,6 +16,8 @@ mailboxes = Table(
     Column("address", String(64), nullable=False),
     Column("delivered", Integer, nullable=False),
     Column("silent", Boolean, nullable=False),
+    Column("held_by", String(12)),
+    Column("held_until", UtcTime),
 )
 Index("ix_mailboxes_address", mailboxes.c.address)
 

@@ -41,6 +41,8 @@ QUIET_S = 5.0
 KEPT = timedelta(days=3)
 """The platform delivers an update for a day at most."""
 AGAIN = "1:resend:"
+OVERDUE = timedelta(seconds=60)
+"""So old is an update that nobody is answering any more."""
 
 
 class Talk(Protocol):
@@ -96,12 +98,27 @@ class Hearing:
         self._lanes: Lanes[_Item] = Lanes(self._answer)
         self._chats: dict[str, tuple[str, str]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._under_way: set[str] = set()
+        self._looking: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Answer what was taken in before and not answered."""
         await self._kept.forget_before(PLATFORM, datetime.now(UTC) - KEPT)
-        for arrival in await self._kept.left(PLATFORM):
+        old = None if await self._kept.alone() else datetime.now(UTC) - OVERDUE
+        for arrival in await self._kept.left(PLATFORM, old):
             self._put(arrival)
+        self._looking = asyncio.create_task(self._look_again())
+
+    async def _look_again(self) -> None:
+        """Take up now and then what nobody answers: a turn that failed, or one that another process died over."""
+        while True:
+            await asyncio.sleep(OVERDUE.total_seconds())
+            try:
+                for arrival in await self._kept.left(PLATFORM, datetime.now(UTC) - OVERDUE):
+                    if arrival.key not in self._under_way:
+                        self._put(arrival)
+            except Exception:
+                LOG.exception("what is overdue could not be looked for")
 
     async def idle(self) -> None:
         """Wait until everything taken in was answered."""
@@ -111,6 +128,9 @@ class Hearing:
 
     async def close(self) -> None:
         """Stop; what is under way is taken up at the next start."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
         await self._lanes.close()
         for task in set(self._tasks):
             task.cancel()
@@ -130,6 +150,7 @@ class Hearing:
             LOG.exception("update %s could not be read", arrival.key)
             heard = Nothing("unreadable")
         item = _Item(heard, (arrival.key,))
+        self._under_way.add(arrival.key)
         match heard:
             case Pressed():
                 self._spawn(self._acknowledged(item, heard))
@@ -161,6 +182,16 @@ class Hearing:
     # --- one thing of a lane ------------------------------------------------------------------------------------------
 
     async def _answer(self, item: _Item, lane: Lane[_Item]) -> None:
+        keys = {*item.keys}
+        try:
+            item = await self._done(item, lane)
+            keys |= {*item.keys}
+        finally:
+            self._under_way -= keys
+        await self._kept.write([Done(PLATFORM, key) for key in item.keys])
+
+    async def _done(self, item: _Item, lane: Lane[_Item]) -> _Item:
+        """Answer one thing; give it with the others that were answered together with it."""
         match item.heard:
             case Said() as said if said.edited:
                 await self._edited(said.who, said.event, said.answers, item.keys[0])
@@ -187,7 +218,7 @@ class Hearing:
                 LOG.debug("nothing to answer: %s", why)
             case _:
                 assert_never(item.heard)
-        await self._kept.write([Done(PLATFORM, key) for key in item.keys])
+        return item
 
     async def _take(self, who: Who, event: Event, answers: str, key: str) -> None:
         chat = await self._chat_of(who)

@@ -19,6 +19,8 @@ def upgrade() -> None:
         sa.Column("address", sa.String(length=64), nullable=False),
         sa.Column("delivered", sa.Integer(), nullable=False),
         sa.Column("silent", sa.Boolean(), nullable=False),
+        sa.Column("held_by", sa.String(length=12), nullable=True),
+        sa.Column("held_until", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["chat"], ["chats.id"], name=op.f("fk_mailboxes_chat_chats"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("chat", name=op.f("pk_mailboxes")),
     )
