@@ -247,7 +247,7 @@ class _Timing:
 
 def forged(rounds: Rounds, named: tuple[Named, ...]) -> Flag | None:
     """Name what makes every figure of a run unbelievable; None where nothing does."""
-    if (doubt := rounds.outer.proven()) is not None:
+    if (doubt := rounds.proven()) is not None:
         whose = named[doubt.variant]
         values: dict[str, str | int | float] = {"claimed_ns": doubt.claimed_ns, "wall_ns": doubt.wall_ns}
         return Flag("suspicious_timing", {"name": whose.name, **values}, whose.line)

@@ -215,6 +215,7 @@ class Variant:
     `error` the relative error against float64 that shows it; empty and 0 where it could not be told. Of a call's
     `flops` (in products of matrices) and `bytes` (inputs and outputs once), `bound` says which keeps it (`compute` or
     `memory`) and `reached` what share of what this machine can do it came to; 0 and empty where that is not known.
+    `peak_flops` and `peak_bytes` are what it can do a second, in the products' precision and in copying; 0: not known.
     """
 
     name: str
@@ -231,6 +232,8 @@ class Variant:
     bytes: float = 0.0
     bound: str = ""
     reached: float = 0.0
+    peak_flops: float = 0.0
+    peak_bytes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
+from statistics import median
 
 from sandbox_runner import stats
 from sandbox_runner.asking import Counted, Done, Harness, Held, Named, Seat, Stopped, Went
@@ -16,7 +17,7 @@ from sandbox_runner.challenge import Challenges
 from sandbox_runner.channel import Tampered
 from sandbox_runner.checking import Checking
 from sandbox_runner.hearing import Hearing
-from sandbox_runner.outerclock import OuterClock, Waited
+from sandbox_runner.outerclock import Doubt, OuterClock, Waited
 from sandbox_runner.protocol import Budget, Claim, Flag, Phase, Progress, Ratio, Variant
 from sandbox_runner.reaching import Reach, reach
 
@@ -30,6 +31,8 @@ _MAKING_TIMES = 1.75
 _JITTER = 8
 _COUNTING_TIMES = 50
 _GRAIN_NS = 3.0
+_LEAST_CALL_NS = 4.0
+"""Some twenty cycles: an empty function's call costs several times that."""
 _TELL_EVERY_NS = 100_000_000
 _NS = 1_000_000_000
 
@@ -340,6 +343,8 @@ class Rounds:
                         bytes=float(counted.bytes),
                         bound=reached.bound,
                         reached=reached.share,
+                        peak_flops=self.ceilings.get(f"matmul_{counted.dtype}", 0.0),
+                        peak_bytes=self.ceilings.get("copy", 0.0),
                     )
                 )
         return tuple(found)
@@ -353,6 +358,13 @@ class Rounds:
     def reached(self) -> dict[int, Reach]:
         """Hold the median of each variant that was measured against what this machine can do."""
         return {i: self.reach(i, stats.enclose(means).point) for i, means in self.samples.items() if means}
+
+    def proven(self) -> Doubt | None:
+        """Name a variant whose claims cannot be: by the outer clock, or because no call of Python's is that short."""
+        for i, means in self.samples.items():
+            if len(means) >= stats.LEAST_ROUNDS and median(means) < _LEAST_CALL_NS and i not in self.outer.trusted:
+                return Doubt(i, *(median(pair[end] for pair in self.outer.blocks[i]) for end in (0, 1)))
+        return self.outer.proven()
 
     def confirms(self) -> bool:
         """Tell whether the parent's clock confirms every figure, and the machine's ceilings none contradict."""

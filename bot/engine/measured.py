@@ -4,6 +4,7 @@ Law: digits only as the interval allows; no figure without its machine; the firs
 clock confirms it is always said.
 """
 
+from bot.engine import reached
 from bot.engine.figures import duration, duration_within, interval, interval_ends, percent, plain, size, within
 from bot.engine.moment import Moment
 from bot.engine.replies import Block, Bullets, Code, Number, Paragraph, RatioRow, Spans, Text, TimingRow, Timings
@@ -25,6 +26,7 @@ def timings(moment: Moment, result: Result) -> tuple[Block, ...]:
         ratios=tuple(_ratio(moment, ratio) for ratio in result.ratios),
         machine=machine_line(moment, result.machine),
         alt=_alt(moment, result),
+        roofline=reached.roofline(moment, result),
     )
     return (
         *(Paragraph(verdict(moment, ratio)) for ratio in result.ratios),
@@ -139,7 +141,7 @@ def _trust(moment: Moment, result: Result) -> tuple[Block, ...]:
     clock = words.say("time.confirmed" if result.confirmed else "time.not_confirmed")
     noise = words.say("time.noise", noise=Number(percent(result.noise))) if result.noise > 0 and not told else ()
     first = words.say("time.first_call") if any(_row(variant).first_call for variant in result.variants) else ()
-    return (Bullets(tuple(item for item in (checked, clock, noise, first) if item)),)
+    return (Bullets(tuple(item for item in (checked, clock, noise, first, *reached.said(moment, result)) if item)),)
 
 
 def flags(moment: Moment, result: Result) -> tuple[Block, ...]:

@@ -149,13 +149,42 @@ class RatioRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RoofPoint:
+    """A variant on the roofline: operations a byte, operations a second, and the share of its bound, worded."""
+
+    name: str
+    intensity: float
+    rate: float
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """What a machine can do at most, operations a second (a roof a precision) and bytes a second, and where times lie.
+
+    `across` and `upward` name the axes.
+    """
+
+    points: tuple[RoofPoint, ...]
+    compute: tuple[float, ...]
+    memory: float
+    across: str
+    upward: str
+    alt: str
+
+
+@dataclass(frozen=True, slots=True)
 class Timings:
-    """What was measured, with its intervals and the machine: a table and bars, as each platform can."""
+    """What was measured, with its intervals and the machine: a table and bars, as each platform can.
+
+    What `roofline` shows is said in the reply's sentences too: a platform may leave it out.
+    """
 
     rows: tuple[TimingRow, ...]
     ratios: tuple[RatioRow, ...]
     machine: Spans
     alt: str
+    roofline: Roofline | None = None
     kind: Literal["timings"] = "timings"
 
 

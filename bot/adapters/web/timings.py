@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from markupsafe import Markup
 
-from bot.adapters.web import isolates
+from bot.adapters.web import isolates, roofline
 from bot.engine import replies
 
 _WIDTH = 1000.0
@@ -29,13 +29,14 @@ def figure(block: replies.Timings, words: Mapping[str, str], spans: Callable[[re
     return Markup(
         '<figure class="timings"><table><caption class="unseen">{}</caption>'
         '<thead class="unseen"><tr><th scope="col">{}</th><th scope="col">{}</th></tr></thead>'
-        "<tbody>{}</tbody></table>{}<figcaption>{}</figcaption></figure>"
+        "<tbody>{}</tbody></table>{}{}<figcaption>{}</figcaption></figure>"
     ).format(
         block.alt,
         words.get("web.variant", ""),
         words.get("web.time", ""),
         rows,
         Markup('<ul class="ratios">{}</ul>').format(ratios) if block.ratios else _EMPTY,
+        roofline.figure(block.roofline) if block.roofline is not None else _EMPTY,
         spans(block.machine),
     )
 
