@@ -5,7 +5,7 @@ done. What a learner wrote is shown back, if at all, as code and cut.
 """
 
 from bot.engine import boards, code, commands, exercises, labels, obeying, practice, presses, pressing, reading
-from bot.engine.answering import answerer, followups, glossary, inside, lastrun, replying
+from bot.engine.answering import answerer, followups, glossary, inside, lastrun, learning, replying
 from bot.engine.answering.manners import Talk
 from bot.engine.bubbles import buttons, said
 from bot.engine.commands import Command
@@ -18,6 +18,7 @@ from bot.engine.intake.types import Code, NotCode
 from bot.engine.letters import count, stripped
 from bot.engine.moment import Moment
 from bot.engine.owned import erasing
+from bot.engine.questions import OF_CODE, OF_TERM
 from bot.engine.remembering import reporting
 from bot.engine.reminders import asking as reminders
 from bot.engine.replies import Code as CodeSpan
@@ -97,11 +98,14 @@ def _prose(moment: Moment, text: str) -> Turn:
         return _talked(moment, talk)
     meaning = glossary.defined(moment, text)
     if meaning:
-        return meaning
+        return learning.beside(moment, text, meaning, OF_TERM)
     near = None if manners.asks(text) else commands.nearest(text)
     if near:
         return _suggested(moment, text, near)
-    return inside.offered(moment, text) or lastrun.answered(moment, text) or replying.answered(moment, text)
+    measured = inside.offered(moment, text)
+    if measured:
+        return learning.beside(moment, text, measured, OF_CODE)
+    return lastrun.answered(moment, text) or replying.answered(moment, text)
 
 
 def _talked(moment: Moment, talk: Talk) -> Turn:

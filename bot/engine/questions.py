@@ -9,8 +9,8 @@ MOST_TEXT = 500
 """Characters of a question that are kept."""
 MOST_WORDS, MOST_LETTERS = 20, 40
 """Unmatched words that are kept, and characters of each."""
-OF_RUN = "run"
-"""The band of a question that was about the learner's own run."""
+OF_RUN, OF_TERM, OF_CODE, WITHHELD = "run", "term", "code", "withheld"
+"""Bands of questions that were about the learner's own run, a term's meaning, code in them, or an open question."""
 
 
 @dataclass(frozen=True, slots=True)

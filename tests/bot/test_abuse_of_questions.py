@@ -99,3 +99,25 @@ def test_a_chosen_offer_is_noted_once(own_course: Course) -> None:
     talk.take(ButtonPressed(place))
     assert list(talk.store.chosen) == [question.id]
     assert talk.store.chosen[question.id] in question.offered
+
+
+@pytest.mark.parametrize(
+    ("text", "band"),
+    [
+        ("ليش بطيء for i in range(10): print(i)", "code"),
+        ("ليش طلع أبطأ؟", "run"),
+        ("ما معنى autocast؟", "term"),
+        ("كيف أطبخ الرز؟", "refuse"),
+    ],
+)
+def test_every_question_is_kept_with_what_became_of_it(own_course: Course, text: str, band: str) -> None:
+    talk = Conversation(own_course)
+    talk.take(TextSent(text))
+    assert [row.band for row in talk.store.questions.values()] == [band]
+
+
+def test_a_question_that_is_held_back_is_kept_as_that(course: Course) -> None:
+    talk = Conversation(course)
+    talk.take(TextSent("اختبار"))
+    talk.take(TextSent("كيف المصفوفات السريعة؟"))
+    assert [row.band for row in talk.store.questions.values()] == ["withheld"]

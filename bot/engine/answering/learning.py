@@ -4,7 +4,7 @@ Law: only the stops that were offered for the last question count as chosen, and
 """
 
 from bot.engine import course_map
-from bot.engine.answering.answerer import Found
+from bot.engine.answering.answerer import Found, of
 from bot.engine.answering.index import Hit
 from bot.engine.course_map import Part
 from bot.engine.effects import Effect, Record, Turn
@@ -19,6 +19,12 @@ def kept(moment: Moment, text: str, found: Found, hits: tuple[Hit, ...], band: s
     unmatched = tuple(dict.fromkeys(word[:MOST_LETTERS] for word in found.terms.unknown))[:MOST_WORDS]
     row = KeepQuestion(moment.dice.identity(), " ".join(text.split())[:MOST_TEXT], band, stops, unmatched)
     return moment.changed(offered=Offered(row.id, stops) if stops else None), Record((row,))
+
+
+def beside(moment: Moment, text: str, turn: Turn, band: str) -> Turn:
+    """Keep a question that another reading answered, beside its turn."""
+    kept_by, note = kept(moment, text, of(moment.course).ask(text), (), band)
+    return Turn(turn.session.with_(offered=kept_by.session.offered), (note, *turn.effects))
 
 
 def opened(moment: Moment, place: Place, turn: Turn) -> Turn:

@@ -19,6 +19,7 @@ from bot.engine.effects import Turn
 from bot.engine.expects import Expects
 from bot.engine.letters import fold
 from bot.engine.moment import Moment
+from bot.engine.questions import WITHHELD
 from bot.engine.replies import Block, Bullets, Choice, Code, CodeBlock, Heading, Paragraph, Text
 from bot.engine.session import Place
 from bot.engine.wording import inline, plain
@@ -53,9 +54,10 @@ def answered(moment: Moment, text: str) -> Turn:
     open_hits = tuple(hit for hit in found.hits if hit.score > 0 and not gives_away(moment, hit.section))
     long = (Paragraph(moment.words.say("answer.long", most=MOST)),) if len(text) > MOST else ()
     band = Band.OFFER if moment.known.doubted and found.band is Band.ANSWER else found.band
-    moment, note = learning.kept(moment, text, found, open_hits, band.value)
+    held = band is Band.ANSWER and found.hits[:1] != open_hits[:1]
+    moment, note = learning.kept(moment, text, found, open_hits, WITHHELD if held else band.value)
     match band:
-        case Band.ANSWER if found.hits[:1] != open_hits[:1]:
+        case Band.ANSWER if held:
             turn = withheld(moment)
         case Band.ANSWER:
             turn = passage(moment, open_hits[0], open_hits[1:], before=long)
