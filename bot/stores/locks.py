@@ -1,6 +1,6 @@
 """Locks by a name inside a transaction: advisory ones on PostgreSQL, none on SQLite, whose one writer is the lock.
 
-Law: a lock is held until its transaction ends, and names are taken in one order: an account's, then a learner's.
+Law: a lock is held until its transaction ends, and names are taken in one order: a learner's, then their accounts'.
 """
 
 from sqlalchemy import ColumnElement, func, literal, select

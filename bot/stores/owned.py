@@ -69,6 +69,10 @@ async def forget(connection: AsyncConnection, chat: str) -> None:
     learner = await _learner(connection, chat)
     if learner is None:
         return
+    table = tables.accounts
+    own = select(table.c.platform, table.c.external).where(table.c.learner == learner).order_by(table.c.id)
+    for row in (await connection.execute(own)).all():
+        await locks.account(connection, row.platform, row.external)  # whose next chat would be this learner's
     for table in reversed(metadata.sorted_tables):
         if is_of_a_learner(table):
             await connection.execute(delete(table).where(_mine(table, learner)))

@@ -15,8 +15,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, select
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from bot.engine.effects import Ask, CheckCode, CloseAsk, CountTry, Edit, OpenAsk, Record, RunCode, Say, Turn
+from bot.engine.effects import Ask, CheckCode, CloseAsk, CountTry, Edit, Forget, OpenAsk, Record, RunCode, Say, Turn
 from bot.engine.known import Needs
+from bot.engine.remembering.rows import Answered
 from bot.engine.replies import Paragraph, Reply, Text
 from bot.engine.session import PendingCode, Session
 from bot.errors import StoreError
@@ -174,6 +175,51 @@ async def test_two_stores_on_one_database_lose_no_update(store: SqlStore, databa
     await other.close()
 
 
+async def test_answers_of_one_learner_from_two_devices_at_once_all_count_once(
+    store: SqlStore, database: Database
+) -> None:
+    other = database.open()
+    chats = [(await store.enter("web", name, NOW, account="ali")).id for name in ("phone", "desk")]
+
+    async def answer(to: SqlStore, chat: str, name: str) -> None:
+        learnt = Answered("loops", "item-one", 1, first=True, at=NOW)
+        while True:
+            opened = await to.open(chat, "")
+            assert opened is not None
+            rows = (
+                OpenAsk(ask(name)),
+                CloseAsk(name, "a", 1.0, learned=learnt),
+                CloseAsk(name, "b", 0.0, learned=learnt),
+            )
+            turn = Turn(opened.session, (Record(rows),))
+            if await to.commit(chat, "", opened.revision, turn, NOW) is not None:
+                return
+
+    pairs = zip((store, other), chats, strict=True)
+    await asyncio.gather(*(answer(to, chat, f"{chat[:8]}-{i}") for to, chat in pairs for i in range(8)))
+    kept = (await store.load(chats[0], Needs(remembered=True))).remembered
+    assert kept is not None
+    assert kept.topics["loops"].answers == 16
+    assert kept.difficulties["item-one"].answers == 16
+    await other.close()
+
+
+async def test_of_a_first_chat_and_a_deletion_at_once_both_come_out_whole(store: SqlStore, database: Database) -> None:
+    other = database.open()
+    for n in range(5):
+        chat = (await store.enter("web", f"old{n}", NOW, account="ali")).id
+        opened = await store.open(chat, "")
+        assert opened is not None
+        rows = await asyncio.gather(
+            store.commit(chat, "", opened.revision, Turn(opened.session, (Forget(),)), NOW),
+            *(other.enter("web", f"new{n}-{i}", NOW, account="ali") for i in range(3)),
+        )
+        assert rows[0] == ()
+        for row in [await store.enter("web", f"new{n}-{i}", NOW, account="ali") for i in range(3)]:
+            assert await store.open(row.id, "") is not None
+    await other.close()
+
+
 async def test_an_ask_is_answered_once_and_counts_its_tries(store: SqlStore) -> None:
     chat = (await store.enter("web", "a", NOW)).id
     await commit(store, chat, Record((OpenAsk(ask("q1")),)))
@@ -248,7 +294,8 @@ async def test_what_was_committed_survives_a_kill(database: Database) -> None:
         import asyncio, secrets
         from datetime import UTC, datetime
         from bot.engine.effects import Say, Turn
-        from bot.engine.replies import Paragraph, Reply, Text
+        from bot.engine.remembering.rows import Answered
+from bot.engine.replies import Paragraph, Reply, Text
         from bot.stores import {database.kind}
         async def main():
             store = {database.kind}.open_store({database.place!r}, b"k" * 32, lambda: secrets.token_hex(6))
