@@ -124,6 +124,8 @@ class Memories:
         undone = own.reviews.get(review)
         if undone is None or undone.undone:
             return
+        if any(each.card == undone.card and each.at > undone.at and not each.undone for each in own.reviews.values()):
+            return
         undone.undone = True
         row = own.cards[undone.card]
         before = undone.before

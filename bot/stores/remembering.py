@@ -216,6 +216,10 @@ async def _undo(connection: AsyncConnection, learner: str, chat: str, what: rows
     row = (await connection.execute(select(reviews).where(mine))).one_or_none()
     if row is None:
         return
+    again = (reviews.c.card == row.card) & (reviews.c.reviewed_at > row.reviewed_at) & not_(reviews.c.undone)
+    later = await connection.execute(select(reviews.c.id).where(reviews.c.learner == learner, again).limit(1))
+    if later.first() is not None:
+        return  # another device graded the card since: what was before that is no longer what was before this
     await connection.execute(update(reviews).where(reviews.c.id == what.review).values(undone=True))
     before = memory.from_json(row.memory_before) if row.memory_before else None
     values = (

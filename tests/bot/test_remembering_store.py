@@ -95,6 +95,14 @@ async def test_a_grade_taken_back_leaves_the_card_and_its_ask_as_before(store: S
     assert (fresh.memory, fresh.due) == (None, NOW)
 
 
+async def test_a_grade_is_not_taken_back_behind_a_later_one(store: SqlStore, chats: list[str]) -> None:
+    ali, _ = chats
+    await write(store, ali, asked("a1"), graded("a1", "r1"), asked("a2"), graded("a2", "r2", at=3 * DAY))
+    before = (await look(store, ali, "a2")).card
+    await write(store, ali, UndoReview("r1", "a1"))
+    assert (await look(store, ali, "a2")).card == before
+
+
 async def test_an_answer_moves_topic_and_item_once(store: SqlStore, chats: list[str]) -> None:
     ali, mona = chats
     await write(store, ali, asked("q1", "item-one", "item"), asked("q2", "item-one", "item"))
