@@ -48,6 +48,20 @@ class Group:
         """The files into which a process writes its pid to come under the limits."""
         return tuple(sorted({str(folder / "cgroup.procs") for folder in self.folders.values()}))
 
+    def limit(self, *, memory_bytes: int, processes: int, cores: float) -> None:
+        """Set hard limits; swap is not lent. `cores` 0 leaves the CPU whole. Refused, the group is removed.
+
+        Raises:
+            NoCgroupError: the kernel refused.
+        """
+        try:
+            if self.version == 2:  # noqa: PLR2004 - the version's number
+                _limit_v2(self.folders["memory"], memory_bytes, processes, cores)
+            else:
+                _limit_v1(self.folders, memory_bytes, processes, cores)
+        except OSError as refused:
+            raise _refused(refused, self.folders) from refused
+
     def counters(self) -> Counters:
         """Read the counters; after `remove`, what they were then."""
         return self._kept or self._read()
@@ -103,7 +117,17 @@ class Cgroups:
     parents: dict[str, Path]
 
     def create(self, name: str, *, memory_bytes: int, processes: int, cores: float) -> Group:
-        """Make a group named `name` with hard limits; swap is not lent. `cores` 0 leaves the CPU whole.
+        """Make a group named `name` with hard limits, as `Group.limit` sets them.
+
+        Raises:
+            NoCgroupError: the kernel refused.
+        """
+        group = self.open(name)
+        group.limit(memory_bytes=memory_bytes, processes=processes, cores=cores)
+        return group
+
+    def open(self, name: str) -> Group:
+        """Make a group named `name`, without limits yet.
 
         Raises:
             NoCgroupError: the kernel refused.
@@ -112,17 +136,16 @@ class Cgroups:
         try:
             for folder in set(folders.values()):
                 folder.mkdir()
-            if self.version == 2:  # noqa: PLR2004 - the version's number
-                _limit_v2(folders["memory"], memory_bytes, processes, cores)
-            else:
-                _limit_v1(folders, memory_bytes, processes, cores)
         except OSError as refused:
-            for folder in set(folders.values()):
-                with contextlib.suppress(OSError):
-                    folder.rmdir()
-            message = f"{refused.filename}: {refused.strerror}"
-            raise NoCgroupError(message) from refused
+            raise _refused(refused, folders) from refused
         return Group(self.version, folders)
+
+
+def _refused(fault: OSError, folders: dict[str, Path]) -> NoCgroupError:
+    for folder in set(folders.values()):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+    return NoCgroupError(f"{fault.filename}: {fault.strerror}")
 
 
 def find_cgroups(proc: Path = Path("/proc/self")) -> Cgroups:

@@ -104,13 +104,26 @@ class Host:
         Raises:
             SetupError: there are, and the kernel refused.
         """
+        group = self.open_group(name)
+        if group is not None:
+            self.limit_group(group, memory_bytes=memory_bytes, processes=processes)
+        return group
+
+    def open_group(self, name: str) -> Group | None:
+        """Make a control group that has no limits yet, where there are any; raises as `group`."""
         if self.cgroups is None:
             return None
         try:
-            return self.cgroups.create(name, memory_bytes=memory_bytes, processes=processes, cores=self._settings.cores)
+            return self.cgroups.open(name)
         except NoCgroupError as refused:
-            message = f"the job's control group could not be made: {refused}"
-            raise SetupError(message) from refused
+            raise _no_group(refused) from refused
+
+    def limit_group(self, group: Group, *, memory_bytes: int, processes: int) -> None:
+        """Set a job's limits; raises as `group`, the group being removed then."""
+        try:
+            group.limit(memory_bytes=memory_bytes, processes=processes, cores=self._settings.cores)
+        except NoCgroupError as refused:
+            raise _no_group(refused) from refused
 
     def rlimits(self, job: Staged) -> dict[str, int]:
         """The hard limits of each process of a job."""
@@ -198,6 +211,10 @@ class Host:
         """Remove the folder that is kept on the host."""
         self.reaper.reap()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _no_group(refused: NoCgroupError) -> SetupError:
+    return SetupError(f"the job's control group could not be made: {refused}")
 
 
 async def open_host(settings: SandboxSettings, *programs: str) -> Host:

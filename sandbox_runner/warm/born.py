@@ -11,7 +11,8 @@ import os
 import signal
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from sandbox_runner.errors import SetupError
@@ -48,6 +49,11 @@ class Born:
         self._descriptor = os.pidfd_open(pid)
         asyncio.get_running_loop().add_reader(self._descriptor, self._note_end)
 
+    @property
+    def alive(self) -> bool:
+        """Whether it was seen, and is not gone."""
+        return self._descriptor >= 0
+
     def never(self) -> None:
         """Take it that there is no child, if none was seen."""
         if self._descriptor < 0 and not self._ended.is_set():
@@ -75,11 +81,15 @@ class Born:
 
 
 class Cradle:
-    """The lines of a child to be born. `order` is what it is told, `code` what it runs, `joins` its control groups."""
+    """The lines of a child, and how it is born: `conceive` has it forked, `give` says what it is to be, `join` waits.
 
-    def __init__(self, control: socket.socket, parent: int, order: bytes, code: bytes, joins: tuple[str, ...]) -> None:
+    `joins` are the control groups it is put into at birth.
+    """
+
+    def __init__(self, control: socket.socket, parent: int, joins: tuple[str, ...]) -> None:
         self._control, self._parent, self._joins = control, parent, joins
-        self._order, self._code = order, code
+        self._order, self._code = b"", b""
+        self.pid = 0
         self.inner: dict[int, int] = {}
         self.channel, channel = socket.socketpair()
         self.report, report = socket.socketpair()
@@ -90,8 +100,26 @@ class Cradle:
         self.err, err = os.pipe()
         self._handed = [hello.detach(), channel.detach(), report.detach(), out, err]
 
+    async def conceive(self, process: Born) -> None:
+        """Have the child forked and put into its groups; it waits for its order then, in namespaces of its own.
+
+        Raises:
+            NotBornError: it came to nothing; whatever there is of it goes with `process` and `close_outer`.
+        """
+        async with _told_as_not_born():
+            socket.send_fds(self._control, [b"f"], self._handed)
+            self.close_inner()
+            self.pid = await self._hear("born")
+            process.adopt(self.pid)
+            self._check_birth(self.pid)
+            self._join_groups(self.pid)
+
+    def give(self, order: bytes, code: bytes) -> None:
+        """Say what the child will be told, and what it is to run."""
+        self._order, self._code = order, code
+
     async def join(self, process: Started) -> int:
-        """Have the child forked, put it into its groups, send its order, and wait until its walls stand.
+        """Send the order and wait until the walls stand; give the child's pid.
 
         Raises:
             NotBornError: it came to nothing; whatever there was of it is gone or will be killed with `process`.
@@ -100,24 +128,17 @@ class Cradle:
             message = f"{process} is no child of a warm parent"
             raise NotBornError(message)
         try:
-            async with asyncio.timeout(JOIN_S):
-                return await self._join(process)
-        except TimeoutError:
-            message = f"no child within {JOIN_S:.0f} s"
-            raise NotBornError(message) from None
-        except OSError as fault:
-            message = f"the parent cannot be reached: {fault}"
-            raise NotBornError(message) from fault
+            async with _told_as_not_born():
+                if not self.pid:
+                    await self.conceive(process)
+                self._send()
+                await self._hear("walled")
+                return self.pid
         finally:
             self._hello.close()
 
-    async def _join(self, process: Born) -> int:
-        socket.send_fds(self._control, [b"f"], self._handed)
-        self.close_inner()
-        pid = await self._hear("born")
-        process.adopt(pid)
-        self._check_birth(pid)
-        self._join_groups(pid)
+    def _send(self) -> None:
+        """Send the order, and the code as a file in memory that nobody has a name for."""
         code = os.memfd_create("code")
         try:
             with os.fdopen(os.dup(code), "wb") as out:
@@ -126,8 +147,6 @@ class Cradle:
             socket.send_fds(self._hello, [self._order], [code])
         finally:
             os.close(code)
-        await self._hear("walled")
-        return pid
 
     async def _hear(self, wanted: str) -> int:
         """Wait for a word; give the pid of whoever said it."""
@@ -179,6 +198,19 @@ def _parent_of(pid: int) -> int:
         return int(status.partition("\nPPid:")[2].split(None, 1)[0])
     except (OSError, ValueError, IndexError):
         return -1
+
+
+@asynccontextmanager
+async def _told_as_not_born() -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(JOIN_S):
+            yield
+    except TimeoutError:
+        message = f"no child within {JOIN_S:.0f} s"
+        raise NotBornError(message) from None
+    except OSError as fault:
+        message = f"the parent or its child cannot be reached: {fault}"
+        raise NotBornError(message) from fault
 
 
 async def reader_of(descriptor: int) -> asyncio.StreamReader:

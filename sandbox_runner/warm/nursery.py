@@ -78,6 +78,7 @@ class Nursery:
         self._why = "no_parent"
         self._detail = "the parent is not ready yet"
         self._stamp: object = None
+        self._refill = asyncio.Event()
 
     @property
     def why_cold(self) -> str:
@@ -96,10 +97,12 @@ class Nursery:
         if why or parent is None:
             raise NotBornError(why or "no_parent")
         try:
-            return await parent.bear(job)
+            jailed = await parent.bear(job)
         except NotBornError as fault:
             self._note("not_born", detail=str(fault)[:300])
             raise NotBornError("wall_refused" if parent.alive else "parent_died") from fault
+        self._refill.set()
+        return jailed
 
     def wall(self) -> Wall:
         """What there is to say of the warm start, for an operator."""
@@ -136,6 +139,7 @@ class Nursery:
         before, self._parent, self._why = self._parent, parent, ""
         if before is not None:
             self._retired.append(before)
+        self._refill.set()
         self._note("parent_ready", seconds=round(float(parent.ready["seconds"]), 2), bytes=parent.first_bytes)
         return True
 
@@ -147,6 +151,27 @@ class Nursery:
 
     async def keep(self, tell: Callable[[Wall], None], idle: Callable[[], bool]) -> None:
         """Keep a parent ready; never returns. `tell` hears what is to be said of it when that changes."""
+        refilling = asyncio.create_task(self._keep_waiting())
+        try:
+            await self._keep(tell, idle)
+        finally:
+            refilling.cancel()
+            await asyncio.gather(refilling, return_exceptions=True)
+
+    async def _keep_waiting(self) -> None:
+        """Have a child wait for the next job, made while nothing is measured."""
+        while True:
+            await self._refill.wait()
+            self._refill.clear()
+            try:
+                async with self._quiet():
+                    parent = self._parent
+                    if parent is not None and parent.alive and not parent.waiting:
+                        await parent.expect()
+            except SetupError as fault:
+                self._note("none_waits", detail=str(fault)[:300])
+
+    async def _keep(self, tell: Callable[[Wall], None], idle: Callable[[], bool]) -> None:
         pause = self._rules.again_s
         while True:
             why = await self._due()
@@ -214,7 +239,7 @@ class Nursery:
 
     async def _clear(self) -> None:
         """End the parents that were replaced and have no child left."""
-        for parent in [parent for parent in self._retired if not parent.under_way or not parent.alive]:
+        for parent in [parent for parent in self._retired if not parent.busy or not parent.alive]:
             self._retired.remove(parent)
             await parent.end()
 
@@ -225,6 +250,10 @@ class Nursery:
         for parent in parents:
             if parent is not None:
                 await parent.end()
+
+    def waiting(self) -> tuple[int, ...]:
+        """Give the pids of the children that wait for a job."""
+        return () if self._parent is None else self._parent.waiting
 
     def pids(self) -> tuple[int, ...]:
         """The parents' pids, as the host numbers them."""

@@ -17,6 +17,7 @@ from typing import Any
 from sandbox_runner.errors import SetupError
 from sandbox_runner.protocol import Limits
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap
+from sandbox_runner.sandbox.cgroup import Group
 from sandbox_runner.sandbox.jailed import Jailed
 from sandbox_runner.sandbox.lines import CHANNEL, REPORT, Pairs
 from sandbox_runner.sandbox.port import Staged
@@ -58,6 +59,7 @@ class Parent:
         self._control = control
         self._descriptor = os.pidfd_open(pid)
         self.pid = pid
+        self._waiting: list[_Child] = []
         self.ready: dict[str, Any] = {}
         self.births = 0
         self.under_way = 0
@@ -104,6 +106,25 @@ class Parent:
         self._since = time.monotonic()
         self.first_bytes = self.resident_bytes
 
+    async def expect(self) -> None:
+        """Have a child wait, in namespaces and a control group of its own, for the job that takes it.
+
+        Raises:
+            NotBornError, SetupError: as `bear`; nothing of it is left.
+        """
+        waiting = await self._open()
+        try:
+            await waiting.lines.conceive(waiting.born)
+        except BaseException:
+            await _drop(waiting)
+            raise
+        self._waiting.append(waiting)
+
+    @property
+    def waiting(self) -> tuple[int, ...]:
+        """The pids of the children that wait for a job."""
+        return tuple(one.lines.pid for one in self._waiting if one.born.alive)
+
     async def bear(self, job: Staged) -> Jailed:
         """Give a child behind walls of its own, with the job's code before it.
 
@@ -112,23 +133,47 @@ class Parent:
             SetupError: the job's control group cannot be made.
         """
         host, limits = self._sandbox.host, job.limits
-        processes = limits.processes + host.policy.spare_processes
-        group = host.group(host.next_name(), memory_bytes=limits.memory_bytes, processes=processes)
-        order = json.dumps(self._sandbox.order_child(job)).encode("ascii")
-        lines = Cradle(self._control, self.pid, order, job.code, group.joins if group else ())
+        child = await self._take()
+        if child.group is not None:
+            processes = limits.processes + host.policy.spare_processes
+            try:
+                host.limit_group(child.group, memory_bytes=limits.memory_bytes, processes=processes)
+            except SetupError:
+                await _drop(child)
+                raise
+        child.lines.give(json.dumps(self._sandbox.order_child(job)).encode("ascii"), job.code)
         self.births += 1
-        self.under_way += 1
-        born = Born(await reader_of(lines.out), await reader_of(lines.err), self._one_gone)
-        jailed = Jailed(born, lines, group, job, host.reaper)
+        jailed = Jailed(child.born, child.lines, child.group, job, host.reaper)
         try:
             await jailed.begin(b"")
         finally:
-            born.never()
+            child.born.never()
         jailed.began = "warm"
         return jailed
 
+    async def _take(self) -> "_Child":
+        """Take a child that waits, or prepare one to be forked."""
+        while self._waiting:
+            child = self._waiting.pop()
+            if child.born.alive:
+                return child
+            await _drop(child)
+        return await self._open()
+
+    async def _open(self) -> "_Child":
+        host = self._sandbox.host
+        group = host.open_group(host.next_name())
+        lines = Cradle(self._control, self.pid, group.joins if group else ())
+        self.under_way += 1
+        return _Child(lines, Born(await reader_of(lines.out), await reader_of(lines.err), self._one_gone), group)
+
     def _one_gone(self) -> None:
         self.under_way -= 1
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job is under way in one of its children."""
+        return self.under_way > len(self._waiting)
 
     async def ended(self) -> None:
         """Wait until it has ended, whyever."""
@@ -137,6 +182,9 @@ class Parent:
     async def end(self) -> None:
         """End it, and every child that it still has."""
         self._control.close()
+        for child in self._waiting:
+            await _drop(child)
+        self._waiting.clear()
         with contextlib.suppress(ProcessLookupError, OSError):
             signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
         try:
@@ -158,6 +206,24 @@ class Parent:
             async with asyncio.timeout(1.0):
                 return (await error.read(2000)).decode(errors="replace").strip() or "it ended"
         return "it ended"
+
+
+@dataclass(frozen=True, slots=True)
+class _Child:
+    """A child to be, or one that waits."""
+
+    lines: Cradle
+    born: Born
+    group: Group | None
+
+
+async def _drop(child: _Child) -> None:
+    """Give back what was made for a child that no job takes."""
+    child.lines.close_outer()
+    child.born.kill()
+    await child.born.wait()
+    if child.group is not None:
+        await asyncio.to_thread(child.group.remove)
 
 
 class _ParentLines(Pairs):

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from types import ModuleType
 
 from .. import play  # noqa: TID252 - the harness is a package of another name inside
@@ -21,13 +22,11 @@ from .walls import BUILDING, COMPILED
 _BEYOND = 4
 _WEAKEST = "1000"
 _HEADERS = "precompiled_headers"
-_WORDS = (b"compile", b"transformers", b"_dynamo", b"_inductor")
-"""Code without one of them that compiles all the same compiles as if nothing had been kept: only slower."""
 _exit = os._exit
 
 
-def begin(path: str, channel: int, argv: list[str]) -> None:
-    """Serve the runner as the learner's process; does not return."""
+def begin(path: str, channel: int, argv: list[str], *, compiles: bool) -> None:
+    """Serve the runner as the learner's process; does not return. `compiles`: all that was compiled may help."""
     os.closerange(_BEYOND, 1 << 16)
     kernel.control(kernel.DUMPABLE, 1)  # as after an exec
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
@@ -39,7 +38,7 @@ def begin(path: str, channel: int, argv: list[str]) -> None:
     gc.enable()
     status = 1
     try:
-        link_compiled(path)
+        link_compiled(whole=compiles, building=os.path.isdir(BUILDING))
         play.play(path, channel, preloading.awake)
         status = 0
     except SystemExit as left:
@@ -76,31 +75,25 @@ def _clear_main() -> None:
         names[name] = None
 
 
-def link_compiled(path: str = "") -> None:
-    """Put links to what we compiled where torch's compiler looks: the header always, the rest where `path` may ask.
+def link_compiled(*, whole: bool, building: bool) -> None:
+    """Put links to what we compiled where torch's compiler looks: all, or the header alone, without which none works.
 
-    A parent has no path, and gets all. Where it is to be made or added to, a folder to be written takes their place:
-    for the parent as long as there is nothing, then for its children.
+    Where it is to be made or added to (`building`), a folder to be written takes their place.
     """
     base = f"/tmp/torchinductor_{os.environ.get('USER', 'learner')}"  # noqa: S108 - where torch itself puts it
-    if os.path.isdir(BUILDING) and (path or not os.path.isdir(COMPILED)):
+    if building:
         os.symlink(BUILDING, base)
-    elif os.path.isdir(COMPILED):
-        _link(base, whole=not path or _may_compile(path))
+        return
+    for folder, names in kept(whole=whole):
+        there = os.path.normpath(os.path.join(base, os.path.relpath(folder, COMPILED)))
+        os.makedirs(there, 0o700, exist_ok=True)
+        for name in names:
+            os.symlink(os.path.join(folder, name), os.path.join(there, name))
 
 
-def _may_compile(path: str) -> bool:
-    with open(path, "rb") as code:
-        content = code.read()
-    return any(word in content for word in _WORDS)
-
-
-def _link(base: str, *, whole: bool) -> None:
+def kept(*, whole: bool) -> Iterator[tuple[str, list[str]]]:
+    """Give each folder of what we compiled, and its files to be linked."""
     for folder, folders, files in os.walk(COMPILED):
         if folder == COMPILED and not whole:
             folders[:] = [name for name in folders if name == _HEADERS]
-        there = os.path.normpath(os.path.join(base, os.path.relpath(folder, COMPILED)))
-        os.makedirs(there, 0o700, exist_ok=True)
-        for name in files:
-            if not name.endswith(".lock") and folder != COMPILED:
-                os.symlink(os.path.join(folder, name), os.path.join(there, name))
+        yield folder, [name for name in files if not name.endswith(".lock") and folder != COMPILED]

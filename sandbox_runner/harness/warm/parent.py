@@ -46,7 +46,7 @@ class Parent:
         self._control = control
         self._settings = settings
         self._fonts: dict[str, bytes] = {}
-        self._links = 0
+        self._links = {False: 0, True: 0}
         self._home = -1
         self._returns = False
         self._modules = {
@@ -65,9 +65,11 @@ class Parent:
         """
         began = time.monotonic()
         self._modules["warm.kernel"].control(_DUMPABLE, 0)
-        compiled = self._modules["warm.walls"].COMPILED
-        self._links = sum(len(folders) + len(files) for _, folders, files in os.walk(compiled))
-        self._modules["warm.learner"].link_compiled()
+        walls, learner = self._modules["warm.walls"], self._modules["warm.learner"]
+        for whole in (False, True):
+            self._links[whole] = sum(1 + len(names) for _, names in learner.kept(whole=whole))
+        fresh = os.path.isdir(walls.BUILDING) and not os.path.isdir(walls.COMPILED)
+        learner.link_compiled(whole=True, building=fresh)
         self._read_fonts(os.environ.get("MPLCONFIGDIR", ""))
         preload = self._modules["warm.preloading"].preload
         names = preload(
@@ -124,14 +126,14 @@ class Parent:
         if self._returns:
             kernel.unshare(kernel.NEWPID)  # for what is forked next
             try:
-                if os.fork() == 0:
+                if kernel.fork() == 0:
                     self._be_born(descriptors)
             finally:
                 kernel.enter(self._home, kernel.NEWPID)
-        elif os.fork() == 0:  # one that goes there for good, and leaves its child to us
+        elif kernel.fork() == 0:  # one that goes there for good, and leaves its child to us
             try:
                 kernel.unshare(kernel.NEWPID)
-                if os.fork() == 0:
+                if kernel.fork() == 0:
                     self._be_born(descriptors)
             except OSError as refused:
                 _refuse(descriptors[0], refused)
@@ -171,10 +173,13 @@ class Parent:
         walls.enter_namespaces()
         _say(hello, kind="born")
         order, code = walls.receive(hello)
-        walls.put_up(order, code, self._fonts, self._links)
+        walls.put_up(order, code, self._fonts, self._links[order.compiles])
         settings = order.keeper
         path = f"/code/{order.filename}"
-        return self._modules["keeper"].Keeper(settings, lambda channel: learner.begin(path, channel, settings["argv"]))
+        return self._modules["keeper"].Keeper(
+            settings,
+            lambda channel: learner.begin(path, channel, settings["argv"], compiles=order.compiles),
+        )
 
     def _read_fonts(self, folder: str) -> None:
         """Keep the lists of fonts, which each child gets a copy of."""

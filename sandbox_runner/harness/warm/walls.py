@@ -33,7 +33,7 @@ class Order:
     """What the runner wants of a child. Sizes in bytes.
 
     `uid` is what the learner's code sees; with `own_user` it is had by a user namespace of the child's own, where all
-    slots share one uid of the host.
+    slots share one uid of the host. `compiles`: what torch's compiler keeps may help it.
     """
 
     uid: int
@@ -45,6 +45,7 @@ class Order:
     rlimits: dict  # type: ignore[type-arg]
     filter: str
     keeper: dict  # type: ignore[type-arg]
+    compiles: bool
 
 
 def enter_namespaces() -> None:
