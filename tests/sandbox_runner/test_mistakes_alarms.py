@@ -4,12 +4,9 @@ Nothing is timed here: the real harness, in a process of its own, is asked for i
 on purpose, because its lesson is about it, is listed, and must be found.
 """
 
-import asyncio
 import importlib.util
 import os
 import re
-import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,17 +22,10 @@ from sandbox_runner.protocol import Limits, Phase
 
 if TYPE_CHECKING:
     from mistake_data import Snippet
+    from warm_python import WarmPython
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(300)]
 ROOT = Path(__file__).resolve().parents[2]
-BOOT = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from harness.timing import serve
-from harness.wire import Line
-del sys.path[0]
-serve(Line(int(sys.argv[2])), sys.stdin.read(), "code.py")
-"""
 ON_PURPOSE = {
     "list-or-array": {"loop_over_array"},
     "three-ways": {"loop_over_array"},
@@ -51,21 +41,26 @@ assert _spec.loader is not None
 mistake_data = importlib.util.module_from_spec(_spec)
 sys.modules["mistake_data"] = mistake_data
 _spec.loader.exec_module(mistake_data)
+_spec = importlib.util.spec_from_file_location("warm_python", Path(__file__).with_name("warm_python.py"))
+assert _spec is not None
+assert _spec.loader is not None
+warm_python = importlib.util.module_from_spec(_spec)
+sys.modules["warm_python"] = warm_python
+_spec.loader.exec_module(warm_python)
 
 
-async def inspected(python: Path, source: str) -> list[tuple[str, Any]]:
+@pytest.fixture(scope="module")
+def warm(learners_python: Path) -> Iterator["WarmPython"]:
+    """Give the learners' interpreter with numpy and torch imported once; each harness is a fork of it."""
+    with warm_python.warm_python(learners_python) as python:
+        yield python
+
+
+async def inspected(warm: "WarmPython", source: str) -> list[tuple[str, Any]]:
     """Look at a source in a process of its own, and give the code and the variant of each mistake."""
-    ours, theirs = socket.socketpair()
-    process = await asyncio.create_subprocess_exec(
-        *(str(python), "-c", BOOT, str(ROOT / "sandbox_runner"), str(theirs.fileno())),
-        pass_fds=[theirs.fileno()],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-    )
-    theirs.close()
+    ours = warm.serve(source, ROOT / "sandbox_runner")
     channel = Channel(ours)
     harness = Harness(channel, Limits(import_s=100, run_s=100, check_s=100), lambda _: None)
-    writing = asyncio.create_task(process.communicate(source.encode()))
     try:
         with harness.phase(Phase.IMPORT):
             await harness.ask(Pinned, "pin", threads=1, cores=[max(os.sched_getaffinity(0))])
@@ -80,7 +75,6 @@ async def inspected(python: Path, source: str) -> list[tuple[str, Any]]:
         await mistakes.instrument(setup.n)
     finally:
         channel.close()
-        await writing
     return [(flag.code, flag.values.get("name", "")) for flag in arranged(mistakes.flags())]
 
 
@@ -106,16 +100,16 @@ def test_there_are_enough_ordinary_snippets() -> None:
 
 
 @pytest.mark.parametrize("group", innocent_groups(), ids=lambda group: group[0].name)
-async def test_an_ordinary_snippet_raises_no_alarm(learners_python: Path, group: list["Snippet"]) -> None:
-    found = await inspected(learners_python, mistake_data.joined(group))
+async def test_an_ordinary_snippet_raises_no_alarm(warm: "WarmPython", group: list["Snippet"]) -> None:
+    found = await inspected(warm, mistake_data.joined(group))
     between = {"grad_differs", "work_differs", "numpy64_torch32"}  # of one snippet beside another: joined, no meaning
     assert not [each for each in found if each[0] not in between]
 
 
 @pytest.mark.parametrize(("name", "source"), list(examples()))
 async def test_a_lesson_s_example_raises_only_the_alarms_it_is_about(
-    learners_python: Path, name: str, source: str
+    warm: "WarmPython", name: str, source: str
 ) -> None:
-    found = await inspected(learners_python, source)
+    found = await inspected(warm, source)
     found = [each for each in found if each[0] not in BY_MACHINE]
     assert {code for code, _ in found} == ON_PURPOSE.get(name, set()), found

@@ -20,6 +20,17 @@ try:
 except ImportError:
     pass
 line = socket.socket(fileno=int(sys.argv.pop()))
+harnesses = set()
+
+def serve(order, source, channel, _):
+    line.close()
+    sys.path.insert(0, order["serve"])
+    from harness.timing import serve
+    from harness.wire import Line
+    del sys.path[0]
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    serve(Line(channel), source, "code.py")
+    os._exit(0)
 
 def work(order, source, out, err):
     line.close()
@@ -42,17 +53,22 @@ def work(order, source, out, err):
     os._exit(code)
 
 while True:
+    harnesses = {each for each in harnesses if not os.waitpid(each, os.WNOHANG)[0]}
     said, fds, _, _ = socket.recv_fds(line, 1 << 16, 3)
     if not said:
         break
     with open(fds[0], encoding="utf-8") as file:
         source = file.read()
+    order = json.loads(said)
     child = os.fork()
     if not child:
-        work(json.loads(said), source, *fds[1:])
+        (serve if "serve" in order else work)(order, source, *fds[1:])
     for fd in fds[1:]:
         os.close(fd)
-    line.send(json.dumps(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])).encode())
+    if "serve" in order:
+        harnesses.add(child)
+    else:
+        line.send(json.dumps(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])).encode())
 """
 
 
@@ -84,6 +100,16 @@ class WarmPython:
                 written.seek(0)
                 texts.append(written.read().decode())
         return Ran(code, *texts)
+
+    def serve(self, source: str, package: Path) -> socket.socket:
+        """Have the harness in `package` serve a source; give our end of the channel, at whose closing it ends."""
+        ours, theirs = socket.socketpair()
+        with tempfile.TemporaryFile() as program, theirs:
+            program.write(source.encode())
+            program.seek(0)
+            order = json.dumps({"serve": str(package)}).encode()
+            socket.send_fds(self.line, [order], [program.fileno(), theirs.fileno(), theirs.fileno()])
+        return ours
 
 
 @contextmanager
