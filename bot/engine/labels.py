@@ -43,6 +43,10 @@ def payload(moment: Moment, text: str) -> str | None:
             return encode(Op.ANSWER, ask.id, option)
     if ask and ask.kind == "card" and ask.id == moment.session.asked and typed("hold"):
         return encode(Op.REVIEW, "hold", ask.item)
+    if ask and ask.id == moment.session.asked and typed("report"):
+        return encode(Op.REPORT, ask.item)
+    if typed("review_more") or typed("held"):
+        return encode(Op.REVIEW, "more" if typed("review_more") else "held")
     if ask and moment.session.graded and moment.session.graded.ask == ask.id and typed("undo"):
         return encode(Op.REVIEW, "undo", ask.id)
     pending = moment.session.pending

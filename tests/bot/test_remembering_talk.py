@@ -169,6 +169,17 @@ def test_a_myth_on_a_topic_with_misconceptions_comes_first(course: Course) -> No
     assert "myth-three" in str(talk.take(TextSent("خرافة")))
 
 
+def test_the_labels_of_reviews_can_be_typed(course: Course) -> None:
+    talk = learned(course)
+    talk.take(TextSent("حد يومي 1"))
+    talk.take(TextSent("مراجعة"))
+    talk.take(TextSent("إظهار الجواب"))
+    assert "ما الخطأ" in str(talk.take(TextSent("الإبلاغ عن خطأ")))
+    assert "أُوقفت" in str(talk.take(TextSent("إيقاف البطاقة")))
+    assert "وجه 0" in str(talk.take(TextSent("البطاقات الموقوفة")))
+    assert "وجه 1" in str(talk.take(TextSent("مراجعة المزيد")))
+
+
 @pytest.mark.parametrize("wish", ["0", "-3", "201", "كثير", "1e9"])
 def test_a_cap_that_is_none_changes_nothing(course: Course, wish: str) -> None:
     talk = Conversation(course)
