@@ -174,6 +174,60 @@ def test_a_section_that_holds_the_right_option_or_the_output_gives_the_answer_aw
     assert seen == [True, False]
 
 
+ITEMS = {
+    "predict": schema.PredictOutput(
+        kind="predict",
+        id="item-printed",
+        topic=Topic.TIMING_SYNC,
+        question="ماذا يطبع؟",
+        code="prints.py",
+        answer="2",
+        explanation="شرح.",
+    ),
+    "number": schema.NumberAnswer(
+        kind="number", id="item-count", topic=Topic.TIMING_SYNC, question="كم؟", value=65504, explanation="شرح."
+    ),
+    "blank": schema.FillBlank(
+        kind="blank", id="item-word", topic=Topic.TIMING_SYNC, question="ما ____؟", answer="out", explanation="شرح."
+    ),
+}
+HELD_BACK = {
+    "the output's own code": ("predict", schema.CodeBlock(kind="code", file="prints.py")),
+    "an example that prints it": ("predict", schema.ExampleBlock(kind="example", example="prints")),
+    "the number": ("number", schema.TextBlock(kind="text", text="وأكبر عدد هو 65504 فقط.")),
+    "the word": ("blank", schema.TextBlock(kind="text", text="يُكتب الناتج في `out=` مباشرة.")),
+}
+SAID = {
+    "other code": ("predict", schema.CodeBlock(kind="code", file="race.py")),
+    "another number": ("number", schema.TextBlock(kind="text", text="وأكبر عدد هو 655040 فقط.")),
+    "another word": ("blank", schema.TextBlock(kind="text", text="يُكتب الناتج في `outer` مباشرة.")),
+}
+
+
+@pytest.mark.parametrize("case", [*HELD_BACK, *SAID])
+def test_a_question_inside_a_check_is_held_back_where_its_answer_stands_in_the_section(
+    course: Course, case: str
+) -> None:
+    kind, block = {**HELD_BACK, **SAID}[case]
+    lesson = course.lessons[0]
+    sections = tuple(
+        each.model_copy(update={"blocks": (block,)}) if each.topic is Topic.PYTHON_LOOPS else each
+        for each in lesson.sections
+    )
+    small = lesson.model_copy(update={"sections": sections, "check": (ITEMS[kind],) * 6})
+    talk = Conversation(course.model_copy(update={"lessons": (small,)}))
+    talk.take(TextSent("اختبار"))
+    asked = talk.session.asked
+    said = told(talk.take(TextSent("لماذا الحلقات بطيئة؟")))
+    assert ("مؤجّل" in said) is (case in HELD_BACK)
+    assert talk.session.asked == asked
+    assert not talk.store.asks[asked].closed
+    if case in HELD_BACK:
+        for text in ("وليش؟", "مثال؟", "شغّله", "اشرح أكثر"):
+            talk.take(TextSent(text))
+            assert talk.session.asked == asked
+
+
 def _moment(talk: Conversation, course: Course) -> Moment:
     known = Known(ask=talk.store.asks[talk.session.asked])
     return Moment(talk.session, known, course, Wording(course.phrases), talk.clock.now(), talk.dice)

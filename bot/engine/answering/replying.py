@@ -104,7 +104,7 @@ def gives_away(moment: Moment, section: Section) -> bool:
     _, item = _open_item(moment)
     if item is None:
         return False
-    return item.topic is section.topic or _stands_in(item, *_shown_of(moment, section))
+    return item.topic is section.topic or _runs(moment, item, section) or _stands_in(item, *_shown_of(moment, section))
 
 
 def tells_answer(moment: Moment, *blocks: Block) -> bool:
@@ -118,9 +118,36 @@ def _stands_in(item: Item, *texts: str) -> bool:
     return any(f" {answer} " in told for answer in _answers(item) if len(answer) >= _TELLING)
 
 
+def _runs(moment: Moment, item: Item, section: Section) -> bool:
+    """Tell whether a section shows or runs the very code whose output is asked for, or another that prints it."""
+    asked, lesson = _open_item(moment)[0], _lesson_of(moment, section)
+    own = moment.lesson(moment.known.ask.lesson) if asked and moment.known.ask else None
+    if not isinstance(item, PredictOutput) or lesson is None or own is None:
+        return False
+    code = moment.text_of(own, item.code)
+    printed = {fold(answer) for answer in (item.answer, *item.alternatives)}
+    for block in section.blocks:
+        match block:
+            case schema.CodeBlock() if moment.text_of(lesson, block.file) == code:
+                return True
+            case schema.CodeBlock() if block.expect and fold(moment.text_of(lesson, block.expect)) in printed:
+                return True
+            case schema.ExampleBlock(example=name):
+                examples = (each for each in lesson.examples if each.id == name)
+                if any(moment.text_of(lesson, each.file) == code for each in examples):
+                    return True
+            case _:
+                pass
+    return False
+
+
+def _lesson_of(moment: Moment, section: Section) -> Lesson | None:
+    return next((each for each in moment.course.lessons if section in each.sections), None)
+
+
 def _shown_of(moment: Moment, section: Section) -> Iterator[str]:
     """Give everything of a section that an answer shows: prose, captions, code and what it prints."""
-    lesson = next((each for each in moment.course.lessons if section in each.sections), None)
+    lesson = _lesson_of(moment, section)
     for block in section.blocks:
         match block:
             case schema.TextBlock():
@@ -130,6 +157,10 @@ def _shown_of(moment: Moment, section: Section) -> Iterator[str]:
             case schema.CodeBlock() if lesson:
                 yield moment.text_of(lesson, block.file)
                 yield moment.text_of(lesson, block.expect or "")
+            case schema.ExampleBlock(example=name) if lesson:
+                for each in lesson.examples:
+                    expected = each.expected.file if each.id == name and each.expected else ""
+                    yield moment.text_of(lesson, expected or "")
             case _:
                 pass
 
