@@ -57,7 +57,7 @@ def answered(moment: Moment, ask: Ask, answer: str) -> Turn:
         return asks.refused(moment, "ask.gone")
     card = cast("Card", found[1])
     if answer == presses.FLIP:
-        quick = ask.asked_at is not None and moment.now - ask.asked_at <= QUICK
+        quick = ask.asked_at is not None and timedelta(0) <= moment.now - ask.asked_at <= QUICK
         moment = moment.changed(quick=quick or moment.session.quick)
         return moment.turn(Edit(slot(ask), Reply(_flipped(moment, card, ask, under_way))))
     if answer not in _GRADES:

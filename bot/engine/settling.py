@@ -33,6 +33,7 @@ def settled(moment: Moment) -> tuple[Moment, tuple[Effect, ...]]:
         series=series,
         aside=aside,
         expects=waits,
+        graded=None,
     )
     notes: list[Effect] = []
     if session.place and place != session.place:

@@ -119,6 +119,15 @@ def test_a_card_that_vanished_in_the_middle_of_a_review_is_passed_over(course: C
     assert "وجه 1" in str(talk.take(TextSent("متابعة المراجعة")))
 
 
+def test_a_grade_of_a_course_that_was_reloaded_cannot_be_taken_back(course: Course) -> None:
+    talk = Conversation(course)
+    talk.take(TextSent("بطاقات"))
+    graded = press(talk, talk.take(TextSent("إظهار الجواب")), "عرفتها")
+    talk.course = without(course, "card-0")
+    assert "لم يتغيّر شيء" in str(press(talk, graded, "تراجع"))
+    assert "وجه 1" in str(talk.take(TextSent("بطاقات")))
+
+
 def test_a_retired_card_is_reviewed_under_the_id_of_its_heir(course: Course) -> None:
     talk = learned(course)
     changed = without(course, "card-0", retired=(Retired(id="card-0", to="two-card-3"),))

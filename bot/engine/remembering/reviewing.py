@@ -57,7 +57,7 @@ def begun(moment: Moment, *, more: bool = False) -> Turn:
     ids = _ids(moment, now, kept, more=more)
     if not ids:
         return _nothing(moment, kept, now).after(*moved)
-    again = _second_tries(moment)
+    again = tuple(card for card in _second_tries(moment) if card in ids)
     session, _ = series.taken_up(moment.at(_without_reviews(moment)).session, "review", "", ids)
     if session.series:
         session = session.with_(series=replace(session.series, missed=again))
@@ -80,7 +80,7 @@ def capped(moment: Moment, argument: str) -> Turn:
 
 
 def _ids(moment: Moment, now: Queue, kept: Remembered, *, more: bool) -> tuple[str, ...]:
-    again = _second_tries(moment)
+    again = tuple(card for card in _second_tries(moment) if card not in now.held)
     due = tuple(card for card in now.due if card not in again)
     return (*due[: kept.cap if more else now.left], *again)
 
