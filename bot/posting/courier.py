@@ -100,6 +100,7 @@ class _Box:
     wait_s: float = 0.0
     written: Awaitable[None] | None = None
     renew_at: float = 0.0
+    gap: bool = False
 
 
 class Courier(Generic[D]):
@@ -258,6 +259,7 @@ class Courier(Generic[D]):
         waiting = box.waiting.get(shown.number)
         if waiting is None or waiting.change < shown.change:
             box.waiting[shown.number] = shown
+        box.gap = box.gap or shown.change > box.newest + 1  # another process said something in between
         box.newest = max(box.newest, shown.change)
         if answers and shown.number not in box.answers:
             box.answers[shown.number] = answers
@@ -292,6 +294,8 @@ class Courier(Generic[D]):
                 box.renew_at = self._clock() + LEASE_S / 3
                 if not await self._outbox.hold(box.chat, self._holder, LEASE_S):
                     return False
+            if box.gap:
+                await self._read_on(box)
             await self._step(box)
         # Whoever opens the box anew reads what was written: it has to stand there by then.
         if box.written is not None:
@@ -300,8 +304,7 @@ class Courier(Generic[D]):
             if not (box.waiting or box.untold) or box.silent or self._closing:
                 return False
             return await self._outbox.hold(box.chat, self._holder, LEASE_S)
-        for shown in await self._replies.since(box.chat, box.delivered):
-            self._admit(box, shown, "")
+        await self._read_on(box)
         return not box.silent and not self._closing
 
     def _once_more(self, chat: str) -> None:
@@ -315,9 +318,8 @@ class Courier(Generic[D]):
             return None
         box = _Box(chat, mailbox.address, mailbox.delivered, mailbox.silent)
         box.renew_at = self._clock() + LEASE_S / 3
-        for shown in await self._replies.since(chat, mailbox.delivered):
-            self._admit(box, shown, "")
-            await self._parts(box, shown.number)
+        box.newest = mailbox.delivered
+        await self._read_on(box)
         box.untold |= {one.number for one in await self._outbox.unknown(chat)}
         for shown, answers in self._opening.pop(chat):
             self._admit(box, shown, answers)
@@ -325,6 +327,12 @@ class Courier(Generic[D]):
             await self._silence(box)
         self._boxes[chat] = box
         return box
+
+    async def _read_on(self, box: _Box) -> None:
+        """Admit what the store has to go out; after it there is no gap."""
+        for shown in await self._replies.since(box.chat, box.delivered):
+            self._admit(box, shown, "")
+        box.gap = False
 
     async def _parts(self, box: _Box, number: int) -> dict[int, PostedPart]:
         if number not in box.parts:
@@ -367,7 +375,7 @@ class Courier(Generic[D]):
     async def _next(self, box: _Box) -> tuple[int, float]:
         """Give the number that is to go next, and when."""
         times: list[tuple[float, int, int]] = []
-        for number, shown in box.waiting.items():
+        for number, shown in tuple(box.waiting.items()):  # what comes meanwhile is for the next step
             fresh = not any(one.external for one in (await self._parts(box, number)).values())
             times.append(
                 (0.0 if fresh else self._due.get((box.chat, number), 0.0), number if fresh else shown.change, number)
@@ -496,7 +504,7 @@ class Courier(Generic[D]):
         self.silenced.add(box.chat)
         never: list[Mark] = [
             PostedPart(box.chat, number, 0, State.REFUSED, "", "", shown.change)
-            for number, shown in box.waiting.items()
+            for number, shown in tuple(box.waiting.items())
             if not await self._parts(box, number)
         ]
         box.waiting.clear()
@@ -511,7 +519,7 @@ class Courier(Generic[D]):
             return self._outbox.write(marks)
         marks = list(parts)
         out = min((one.change for one in box.waiting.values()), default=box.newest + 1) - 1
-        if out > box.delivered:
+        if out > box.delivered and not box.gap:
             box.delivered = out
             marks.append(Cursor(box.chat, out))
         box.written = self._outbox.write(marks)

@@ -1,6 +1,7 @@
 """Delivery without a platform: pacing, lanes, and a courier over a line that fails as it is told to."""
 
 import asyncio
+import shutil
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,11 @@ from bot.posting.courier import Courier, Drawing
 from bot.posting.errors import BusyError, GoneError, MissingError, NotSentError, PostingError, UnsureError
 from bot.posting.lanes import Lane, Lanes
 from bot.posting.pacing import Limits, Pacing
-from bot.posting.ports import Arrival, Done
+from bot.posting.ports import Arrival, Done, State
 from bot.stores import sqlite
 from bot.stores.sql import SqlStore
 from bot.testing import StandStillClock
+from tests.bot.databases import Database, PostgresServer
 
 NOW = StandStillClock().now()
 
@@ -168,13 +170,17 @@ class Chatting:
                 await courier.show(self.chat, one)
 
 
-@pytest.fixture
-async def chatting(tmp_path: Path) -> AsyncIterator[Chatting]:
-    sqlite.migrate(tmp_path / "t.db")
-    store = sqlite.open_store(tmp_path / "t.db", b"k" * 32, SystemDice().identity)
+async def opened(store: SqlStore) -> Chatting:
     row = await store.enter("test", "1", NOW)
     await store.outbox().place(row.id, "1")
-    yield Chatting(store, row.id)
+    return Chatting(store, row.id)
+
+
+@pytest.fixture
+async def chatting(tmp_path: Path, migrated: Path) -> AsyncIterator[Chatting]:
+    path = Path(shutil.copy(migrated, tmp_path / "t.db"))
+    store = sqlite.open_store(path, b"k" * 32, SystemDice().identity)
+    yield await opened(store)
     await store.close()
 
 
@@ -261,13 +267,60 @@ async def test_what_was_said_and_not_sent_goes_out_at_the_next_start(chatting: C
     assert len(chatting.line.calls) == 2
 
 
-async def test_a_file_of_marks_is_written_in_order_and_an_arrival_is_taken_in_once(chatting: Chatting) -> None:
-    kept = chatting.store.outbox()
+async def test_an_arrival_is_taken_in_once_and_left_until_it_is_done(store: SqlStore) -> None:
+    kept = store.outbox()
     first = await kept.take_in("test", [Arrival("1", "a"), Arrival("2", "b"), Arrival("1", "a")], NOW)
     again = await kept.take_in("test", [Arrival("2", "b"), Arrival("3", "c")], NOW)
     assert [one.key for one in (*first, *again)] == ["1", "2", "3"]
     await asyncio.gather(*(kept.write([Done("test", key)]) for key in ("1", "3")))
     assert await kept.left("test") == (Arrival("2", "b"),)
+
+
+async def test_marks_parts_and_addresses_are_kept_on_every_database(store: SqlStore) -> None:
+    chatting = await opened(store)
+    chatting.line.troubles = [None, UnsureError()]
+    courier = await chatting.courier()
+    await chatting.say(courier, Say(reply("one")), Say(reply("two")))
+    await courier.idle()
+    kept = store.outbox()
+    assert [one.state for one in (*await kept.parts(chatting.chat, 1), *await kept.parts(chatting.chat, 2))] == [
+        State.SENT,
+        State.OFFERED,
+    ]
+    assert await kept.holder("1", "m1") == chatting.chat
+    assert await kept.behind("test") == ()
+    await kept.moved("test", "1", "2")
+    await kept.stands("test", "2", silent=True)
+    box = await kept.mailbox(chatting.chat)
+    assert box is not None
+    assert (box.address, box.silent) == ("2", True)
+
+
+@pytest.fixture
+def shared(postgres_server: PostgresServer) -> Database:
+    """Give a database that several processes may use."""
+    return postgres_server.emptied()
+
+
+@pytest.mark.services
+async def test_two_processes_bring_each_reply_once_and_in_order(shared: Database) -> None:
+    one, other = shared.open(), shared.open()
+    try:
+        chatting = await opened(one)
+        second = Chatting(other, chatting.chat)
+        second.line = chatting.line
+        couriers = (await chatting.courier(), await second.courier())
+        for number in range(20):
+            await chatting.say(couriers[number % 3 % 2], Say(reply(str(number))))
+        async with asyncio.timeout(20):
+            while await one.outbox().behind("test"):  # noqa: ASYNC110 - two others do the work
+                await asyncio.sleep(0.02)
+        assert chatting.line.calls == [f"send {number}" for number in range(20)]
+        for each in couriers:
+            await each.close()
+    finally:
+        await one.close()
+        await other.close()
 
 
 async def test_edits_of_one_reply_wait_and_hold_up_nothing_new(chatting: Chatting) -> None:

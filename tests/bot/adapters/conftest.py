@@ -9,16 +9,7 @@ from botapi.place import Place
 from botapi.server import serving
 from botapi.world import World
 
-from bot.stores import sqlite
 from content.schema import Course
-
-
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a fresh database, to be copied: making one takes half a second."""
-    path = tmp_path_factory.mktemp("telegram") / "fresh.db"
-    sqlite.migrate(path)
-    return path
 
 
 @pytest.fixture
