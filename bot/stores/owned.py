@@ -64,6 +64,12 @@ async def load(connection: AsyncConnection, chat: str) -> Mapping[str, list[dict
     return found
 
 
+async def is_private(connection: AsyncConnection, chat: str) -> bool:
+    """Tell whether nobody but the learner reads this chat."""
+    found = select(tables.is_private()).select_from(tables.chats).where(tables.chats.c.id == chat)
+    return bool((await connection.execute(found)).scalar_one_or_none())
+
+
 async def forget(connection: AsyncConnection, chat: str) -> None:
     """Delete every row of the chat's learner."""
     learner = await _learner(connection, chat)

@@ -114,7 +114,8 @@ def due(fell: ColumnElement[bool], now: datetime, lease: timedelta, platforms: S
         table.c.leased_until <= now,
         table.c.leased_until > now + _LONGEST_LEASES * lease,
     )
-    reached = exists().where(chats.c.learner == table.c.learner, chats.c.platform.in_(platforms))
+    ours = chats.c.platform.in_(platforms)
+    reached = exists().where(chats.c.learner == table.c.learner, ours, tables.is_private()).correlate(table)
     wanted = select(table.c.learner).where(table.c.reminders.is_(True), fell, free, reached)
     return wanted.order_by(table.c.next_at).limit(most)
 
@@ -122,14 +123,14 @@ def due(fell: ColumnElement[bool], now: datetime, lease: timedelta, platforms: S
 async def _chats(
     connection: AsyncConnection, learners: Sequence[str], platforms: Sequence[str]
 ) -> tuple[DueDigest, ...]:
-    """Give each learner's chat: of those that can be reached, the one they used last."""
+    """Give each learner's chat: of those that nobody else reads and that can be reached, the one used last."""
     table, chats, boxes = learned.wishes, tables.chats, posted.mailboxes
     silent = func.coalesce(boxes.c.silent, False)
     wanted = (
         select(chats.c.id, chats.c.learner, table.c.next_at, silent.label("silent"))
         .join_from(chats, table, table.c.learner == chats.c.learner)
         .outerjoin(boxes, boxes.c.chat == chats.c.id)
-        .where(chats.c.learner.in_(learners), chats.c.platform.in_(platforms))
+        .where(chats.c.learner.in_(learners), chats.c.platform.in_(platforms), tables.is_private())
         .order_by(silent.desc(), chats.c.changed_at, chats.c.id)
     )
     last = {row.learner: row for row in await connection.execute(wanted)}

@@ -157,10 +157,9 @@ class SqlStore:
                 voted_on = ask.item if ask and ask.kind == "myth" else ""
                 tried = await attempting.load(connection, chat, needs.tries, voted_on, run.slot if run else "")
             wishes = await reminding.load(connection, chat) if needs.wishes else None
-            own = await owned.load(connection, chat) if needs.own else None
-        return Known(
-            ask=ask, run=run, last=last, card=card, remembered=kept, tries=tried, wishes=wishes, own=own
-        )
+            private = await owned.is_private(connection, chat) if needs.own else True
+            own = await owned.load(connection, chat) if needs.own and private else None
+        return Known(ask=ask, run=run, last=last, card=card, remembered=kept, tries=tried, wishes=wishes, own=own)
 
     async def commit(
         self, chat: str, key: str, revision: int, turn: effects.Turn, now: datetime

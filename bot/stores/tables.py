@@ -10,6 +10,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    ColumnElement,
     DateTime,
     Dialect,
     Float,
@@ -22,6 +23,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    exists,
 )
 
 NAMES = {
@@ -100,6 +102,13 @@ chats = Table(
     UniqueConstraint("platform", "external"),
 )
 Index("ix_chats_checking", chats.c.checking, sqlite_where=chats.c.checking)
+
+
+def is_private() -> ColumnElement[bool]:
+    """Tell of a row of `chats` whether nobody else reads along: such a chat bears the name of its learner's account."""
+    same = (accounts.c.platform == chats.c.platform) & (accounts.c.external == chats.c.external)
+    return exists().where(accounts.c.learner == chats.c.learner, same).correlate(chats)
+
 
 events = Table(
     "events",

@@ -231,6 +231,18 @@ async def test_a_copy_is_offered_as_files_to_this_chat_alone(course: Course, sto
         assert len(found[2].data) == files[2].size
 
 
+async def test_a_copy_is_not_given_where_others_read_along(course: Course, store: SqlStore) -> None:
+    chat = RecordingChat()
+    async with talking(course, store, chat, EndlessRunner()) as app:
+        group = (await app.enter("telegram", "-100/7", "7")).id
+        await app.take(group, TextSent("/export"), "one")
+        assert not any(isinstance(block, File) for _, one in chat.shown for block in one.reply.blocks)
+        assert "المحادثة الخاصة" in repr(chat.shown[-1][1].reply)
+        private = (await app.enter("telegram", "7", "7")).id
+        await app.take(private, TextSent("/export"), "two")
+        assert sum(isinstance(block, File) for _, one in chat.shown for block in one.reply.blocks) == 2
+
+
 def test_the_cards_are_written_as_anki_reads_them(course: Course) -> None:
     lines = anki.table(course, {}).splitlines()
     assert lines[:5] == [

@@ -186,6 +186,18 @@ async def test_a_bot_reminds_on_its_own_platforms_only(bots: Bots) -> None:
     assert await bots.tick(DUE) == 1
 
 
+async def test_a_digest_comes_where_the_learner_is_alone(bots: Bots) -> None:
+    app = bots.apps[0]
+    group = (await app.enter("web", "room/ali", "ali")).id
+    await app.take(group, TextSent("تذكير الرياض"), "")
+    assert await bots.tick(DUE) == 0
+    private = (await app.enter("web", "ali", "ali")).id
+    bots.clock.at = DUE + timedelta(minutes=1)
+    await app.take(group, TextSent("وين وصلت"), "later")
+    assert await bots.tick(DUE + timedelta(minutes=2)) == 1
+    assert [await bots.digests(chat) for chat in (group, private)] == [0, 1]
+
+
 async def test_a_lease_of_a_clock_that_jumped_ahead_binds_nobody(bots: Bots) -> None:
     chat = await bots.learner("jump")
     far = DUE + 3000 * DAY

@@ -1,7 +1,7 @@
 """A copy of everything that is stored of the learner, as files in the chat.
 
 Law: the copy leaves nothing out but what the store's own rules name (the bytes of earlier copies, leases); who asks
-for it is the learner of the chat, whom the platform knows.
+for it is the learner of the chat, whom the platform knows. Where others read along there is none.
 """
 
 import json
@@ -25,7 +25,7 @@ def exported(moment: Moment) -> Turn:
     """Give the copy: a JSON document, and the cards for Anki."""
     words = moment.words
     if moment.known.own is None:
-        return moment.turn(*said(Paragraph(words.say("export.none"))))
+        return moment.turn(*said(Paragraph(words.say("export.only_private"))))
     document = {
         "format": FORMAT,
         "version": VERSION,
