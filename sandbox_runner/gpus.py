@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,7 +70,7 @@ class Watch:
     def look(self) -> Sight:
         """Look once."""
         holders = _openers(self.proc, self.gpu.minor) | self._computing()
-        return Sight(self._used(), frozenset(holders - {os.getpid()}), self._busy(), self._clock())
+        return Sight(self._used(), frozenset(holders - {os.getpid()}), self._busy(), self.clock())
 
     def begin_listening(self) -> None:
         """Read the kernel's log from here on, where this user may."""
@@ -105,7 +106,8 @@ class Watch:
         use = _Use()
         return use.gpu / 100 if self._ask("nvmlDeviceGetUtilizationRates", ctypes.byref(use)) else None
 
-    def _clock(self) -> int | None:
+    def clock(self) -> int | None:
+        """Read the clock of the multiprocessors, in MHz."""
         clock = ctypes.c_uint()
         asked = self._ask("nvmlDeviceGetClockInfo", ctypes.c_uint(_SM_CLOCK), ctypes.byref(clock))
         return int(clock.value) if asked else None
@@ -122,6 +124,12 @@ def find_gpus(dev: Path = Path("/dev")) -> tuple[int, ...]:
     if not (dev / "nvidiactl").exists():
         return ()
     return tuple(sorted(int(found[1]) for node in dev.glob("nvidia*") if (found := _NODE.fullmatch(node.name))))
+
+
+def clock_reader(dev: Path = Path("/dev")) -> Callable[[], int | None]:
+    """Give what reads the clock, in MHz, of this host's only GPU; it reads None where there is none, or several."""
+    minors = find_gpus(dev)
+    return _opened(minors[0]).clock if len(minors) == 1 else lambda: None
 
 
 def open_watch(minor: int) -> Watch:

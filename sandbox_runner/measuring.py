@@ -16,6 +16,7 @@ from sandbox_runner.challenge import Challenges
 from sandbox_runner.channel import Channel, HungUp, Tampered
 from sandbox_runner.checking import Checking
 from sandbox_runner.disturbing import look, told
+from sandbox_runner.gpus import clock_reader
 from sandbox_runner.mistakes import Mistakes, arranged
 from sandbox_runner.pinning import Place, apart, place_on
 from sandbox_runner.protocol import Checked, Device, Ending, Fault, Flag, Job, Phase, Progress, Ratio, Reached, Variant
@@ -168,6 +169,7 @@ class _Timing:
             self.rounds.ceilings = self.ceilings
             if checking.cuda:
                 self.rounds.least_block_ns = LEAST_BLOCK_CUDA_NS
+                self.rounds.mhz = clock_reader()
             before, begin, host = self.cpu_s(), self.clock(), look(self.place.inner)
             await self.rounds.run()
             after, wall_s = self.cpu_s(), (self.clock() - begin) / 1e9

@@ -31,6 +31,7 @@ _MAKING_TIMES = 1.75
 _JITTER = 8
 _COUNTING_TIMES = 50
 _GRAIN_NS = 3.0
+_LEAST_CLOCK = 0.75
 _LEAST_CALL_NS = 4.0
 """Some twenty cycles: an empty function's call costs several times that."""
 _TELL_EVERY_NS = 100_000_000
@@ -52,11 +53,21 @@ class Pair:
         return stats.enclose(self.logs)
 
 
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round of some pairs: ns a call of each block by variant, and the lowest clock (MHz) seen around it."""
+
+    mhz: int | None
+    pairs: tuple[Pair, ...]
+    times: dict[int, list[float]]
+
+
 @dataclass(slots=True)
 class Rounds:
     """One measuring: `sizes` are calls a block, `per_call` the expected ns a call, both by variant.
 
-    `challenges` make each block on values of its own; None where the set-up makes no inputs.
+    `challenges` make each block on values of its own; None where the set-up makes no inputs. `mhz` reads the clock of
+    the GPU from outside; None where there is none.
     """
 
     seats: tuple[Seat, ...]
@@ -75,6 +86,8 @@ class Rounds:
     ceilings: Mapping[str, float] = field(default_factory=dict)
     least_block_ns: int = LEAST_BLOCK_NS
     held: bool = False
+    mhz: Callable[[], int | None] = lambda: None
+    _rounds: list[Round] = field(default_factory=list)
     _told: int = 0
     _timed: int = 0
 
@@ -136,6 +149,7 @@ class Rounds:
             self._tell(turn, elapsed)
             if not any(pair.open for pair in self.pairs):
                 break
+        self._drop_slow_clocks()
 
     async def _calibrate(self) -> None:
         """Size the blocks so that each lasts long enough for its clock and for the handshake around it."""
@@ -202,19 +216,34 @@ class Rounds:
         order = variants * 4 if alone else [*variants, *reversed(variants)]
         seeds = self._seeds(len(order), alone=alone)
         times: dict[int, list[float]] = {variant: [] for variant in variants}
+        clock = self.mhz()
         for i, variant in enumerate(order):
             took, _ = await self._sample(variant, seeds[i])
             times[variant].append(took)
             if self.challenges and (alone or i + 1 in {len(variants), len(order)}):
                 await self.challenges.settle()
-        for pair in pairs:
-            a, b = times[pair.against], times[pair.name]
-            if pair.against == pair.name:
-                pair.logs += [math.log(took) for took in a]
-                pair.nulls += [math.log(a[0] / a[1]), math.log(a[2] / a[3])]
-            else:
-                pair.logs.append(stats.log_ratio(a, b))
-                pair.nulls += [math.log(first / second) for first, second in (a, b)]
+        clocks = [mhz for mhz in (clock, self.mhz()) if mhz is not None]
+        self._rounds.append(Round(min(clocks, default=None), tuple(pairs), times))
+        _compare(pairs, times)
+
+    def _drop_slow_clocks(self) -> None:
+        """Drop the rounds (never a block alone) in which the GPU's clock fell, where enough are left without them."""
+        known = [each.mhz for each in self._rounds if each.mhz is not None]
+        least = _LEAST_CLOCK * max(known, default=0)
+        kept = [each for each in self._rounds if each.mhz is None or each.mhz >= least]
+        dropped = len(self._rounds) - len(kept)
+        if not dropped:
+            return
+        if len(kept) < stats.LEAST_ROUNDS:
+            kept, dropped = self._rounds, 0
+        for pair in self.pairs:
+            pair.logs, pair.nulls = [], []
+        self.samples = {variant: [] for variant in self.samples}
+        for each in kept:
+            _compare(each.pairs, each.times)
+            for variant, times in each.times.items():
+                self.samples[variant] += times
+        self.flags.append(Flag("gpu_clock_fell", {"part": round(min(known) / max(known), 3), "rounds": dropped}))
 
     def _seeds(self, count: int, *, alone: bool) -> list[int]:
         """Give the seeds of a round's blocks: each variant meets each of two once, so nothing is met twice."""
@@ -399,6 +428,18 @@ class Rounds:
     def noise(self) -> float:
         """Give the relative standard deviation of one block, from all A/A controls of this run."""
         return stats.noise([null for pair in self.pairs for null in pair.nulls])
+
+
+def _compare(pairs: Iterable[Pair], times: Mapping[int, list[float]]) -> None:
+    """Add to each pair what a round says of it."""
+    for pair in pairs:
+        a, b = times[pair.against], times[pair.name]
+        if pair.against == pair.name:
+            pair.logs += [math.log(took) for took in a]
+            pair.nulls += [math.log(a[0] / a[1]), math.log(a[2] / a[3])]
+        else:
+            pair.logs.append(stats.log_ratio(a, b))
+            pair.nulls += [math.log(first / second) for first, second in (a, b)]
 
 
 def _variants(pairs: Iterable[Pair]) -> list[int]:
