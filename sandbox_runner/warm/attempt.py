@@ -102,6 +102,9 @@ def files() -> str:
                 out.write(MARK)
     if len({os.stat(folder).st_dev for folder in ("/tmp", "/dev/shm", "/box")}) != 1:  # noqa: S108
         return "the open folders are not one tmpfs"
+    for folder in ("/compiled", "/harness", "/code", "/env"):
+        if os.access(folder, os.W_OK):
+            return f"{folder} can be written"
     terminals = [name for name in os.listdir("/dev/pts") if name.isdigit()]
     if terminals:
         return f"terminals {terminals} are in sight"

@@ -75,10 +75,15 @@ def _processes(folder: str, base_uid: int, settled: frozenset[int]) -> Iterator[
             continue
         uid = status.partition("\nUid:")[2].split()[0]
         ours = folder.encode() in command
-        if int(entry.name) in settled:
+        if int(entry.name) in settled or _dead_child_of(settled, status):
             continue
         if (os.geteuid() == 0 and uid in uids) or ours:
             yield f"process {entry.name} of uid {uid}"
+
+
+def _dead_child_of(parents: frozenset[int], status: str) -> bool:
+    """Whether a process has ended, and one of these will reap it in a moment."""
+    return "\nState:\tZ" in status and int(status.partition("\nPPid:")[2].split(None, 1)[0]) in parents
 
 
 def _groups() -> Iterator[str]:

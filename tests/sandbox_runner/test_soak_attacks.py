@@ -1,4 +1,4 @@
-"""Every attack at full limits: against bubblewrap, against gVisor, and on an ordinary user's runner."""
+"""Every attack at full limits: against bubblewrap, cold and warm, against gVisor, and on an ordinary user's runner."""
 
 import importlib.util
 import os
@@ -13,7 +13,7 @@ import pytest
 from sandbox_runner.protocol import Ending, JobKind, Limits
 
 if TYPE_CHECKING:
-    from conftest import OrdinaryUser, Walls
+    from conftest import OrdinaryUser, Walls, WarmWalls
 
 pytestmark = [pytest.mark.soak, pytest.mark.sandbox]
 _spec = importlib.util.spec_from_file_location("attack_data", Path(__file__).with_name("attack_data.py"))
@@ -45,6 +45,14 @@ async def test_an_attack_at_full_limits_gets_its_ending_under_bubblewrap(
     walls: "Walls", attack: dict[str, Any], record_property: Record
 ) -> None:
     await _try(walls, attack, "bubblewrap", record_property)
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("attack", _run_on("bubblewrap"), ids=lambda attack: attack["id"])
+async def test_an_attack_at_full_limits_gets_its_ending_in_a_warm_child(
+    warm: "WarmWalls", attack: dict[str, Any], record_property: Record
+) -> None:
+    await _try(warm, attack, "bubblewrap", record_property)
 
 
 @pytest.mark.skipif(shutil.which("runsc") is None or os.geteuid() != 0, reason="sandbox: runsc and root are needed")

@@ -1,12 +1,13 @@
 """That a warm child has every wall that a cold start has, reaches nobody, and looks like a Python that just began."""
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
 from sandbox_runner.protocol import Ending, Job, JobKind, Progress, Result
 from sandbox_runner.sandbox.probing import Try
-from sandbox_runner.sandbox.watchdog import resident
+from sandbox_runner.sandbox.watchdog import resident, tree
 from sandbox_runner.warm.proving import prove_parent, prove_walls
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ async def test_the_parent_keeps_nothing_of_its_children(warm: "WarmWalls") -> No
     for source in ("print(1)", "1/0", "import os\nos.abort()", "import torch\nx = torch.ones(1 << 22)"):
         await warm.run(source)
     assert warm.parent.under_way == 0
+    async with asyncio.timeout(10):
+        while [*tree(warm.parent.pid)] != [warm.parent.pid]:  # noqa: ASYNC110 - it reaps in its own time
+            await asyncio.sleep(0.01)
     assert resident(warm.parent.pid) < warm.parent.first_bytes + (32 << 20)
 
 
