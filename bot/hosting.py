@@ -161,7 +161,7 @@ async def open_app(  # noqa: PLR0913 - what differs between the commands
             clock=SystemClock(),
             dice=dice,
             chat=chat,
-            errands=_errands(settings, store, course, stack),
+            errands=_errands(settings, store, course if adopt else None, stack),
             keeping=Keeping(settings.keep_days, settings.backup_days),
         )
         stack.push_async_callback(app.close)
@@ -233,17 +233,22 @@ async def open_reports(settings: Settings) -> AsyncIterator[Reports]:
         await store.close()
 
 
-def _errands(settings: Settings, store: SqlStore, course: Course, stack: contextlib.AsyncExitStack) -> errands.Errands:
-    """Put together who makes reports, who gives other words, and who doubts; say which of them there are."""
+def _errands(
+    settings: Settings, store: SqlStore, lasting: Course | None, stack: contextlib.AsyncExitStack
+) -> errands.Errands:
+    """Put together who makes reports, who gives other words, and who doubts; say which of them there are.
+
+    Who doubts needs a while to read the course: only a bot that lasts (`lasting` is its course) has one.
+    """
     phraser: Phraser | None = None
     if settings.answerer_url:
         phraser = Phraser(settings.answerer_url, settings.answerer_model, _answerer_key(settings))
         stack.push_async_callback(phraser.close)
     opinion: second.Second | None = None
-    if second.installed():
+    if lasting is not None and second.installed():
         opinion = second.Second()
         stack.callback(opinion.close)
-        opinion.build(course)
+        opinion.build(lasting)
     LOG.info(
         "questions: %s second opinion, %s answerer",
         f"with the {second.PACKAGE}" if opinion else "without a",

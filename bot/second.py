@@ -56,21 +56,21 @@ def loaded() -> Embedder:
 class Index:
     """The sections of one course as vectors; building takes some seconds."""
 
-    def __init__(self, course: Course, embedder: Embedder) -> None:
+    def __init__(self, course: Course, embedder: Embedder, wanted: Callable[[], bool] = lambda: True) -> None:
         places = [(lesson, section) for lesson in course.lessons for section in lesson.sections]
         texts = [
             "\n".join(text for field, text in fields(*place) if field in _READ and text)[:MOST_TEXT] for place in places
         ]
         self._topics = [section.topic.value for _, section in places]
         self._embedder = embedder
-        self._vectors = embedder.passage(texts) if texts else None
+        self._vectors = [embedder.passage([text])[0] for text in texts if wanted()]
+        self.whole = len(self._vectors) == len(texts)
 
     def topics(self, text: str, most: int = NEAREST) -> list[str]:
         """Give the topics of the nearest sections, best first, each once."""
-        if self._vectors is None:
-            return []
-        scores = self._vectors @ self._embedder.query([text])[0]
-        best = sorted(range(len(self._topics)), key=lambda number: -float(scores[number]))
+        asked = self._embedder.query([text])[0]
+        scores = [float(vector @ asked) for vector in self._vectors]
+        best = sorted(range(len(scores)), key=lambda number: -scores[number])
         return list(dict.fromkeys(self._topics[number] for number in best))[:most]
 
 
@@ -82,11 +82,13 @@ class Second:
         self._embedder: Embedder | None = None
         self._built: tuple[str, Index] | None = None
         self._broken = False
+        self._closed = False
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="second-opinion")
 
     def close(self) -> None:
-        """End its thread, after what it is doing."""
+        """End its thread, after the section that it is reading."""
+        self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def build(self, course: Course) -> None:
@@ -108,11 +110,14 @@ class Second:
 
     def _build(self, course: Course) -> None:
         with self._lock:
-            if self._broken or (self._built is not None and self._built[0] == course.hash):
+            if self._broken or self._closed or (self._built is not None and self._built[0] == course.hash):
                 return
             try:
                 self._embedder = self._embedder or self._load()
-                self._built = (course.hash, Index(course, self._embedder))
+                index = Index(course, self._embedder, lambda: not self._closed)
+                if not index.whole:
+                    return
+                self._built = (course.hash, index)
                 LOG.info("the second opinion (%s) knows %d sections", PACKAGE, _sections(course))
             except Exception:  # a package of somebody else's may fail in any way, and the bot runs without it
                 self._broken = True

@@ -119,3 +119,25 @@ async def test_without_a_second_opinion_the_shell_adds_nothing(course: Course) -
     known = Known()
     errands = Errands(MemoryStore(), StandStillClock())
     assert await errands.seen(known, TextSent(QUESTION), course) is known
+
+
+async def test_a_bot_that_stops_does_not_wait_for_the_index(course: Course) -> None:
+    reading, go = threading.Event(), threading.Event()
+
+    class Slow(Words):
+        read = 0
+
+        def passage(self, texts: Sequence[str]) -> np.ndarray:
+            Slow.read += 1
+            reading.set()
+            go.wait(5)
+            return super().passage(texts)
+
+    opinion = Second(Slow)
+    opinion.build(course)
+    await asyncio.to_thread(reading.wait, 5)
+    opinion.close()
+    go.set()
+    await asyncio.to_thread(opinion._threads.shutdown)
+    assert Slow.read == 1
+    assert opinion._built is None
