@@ -40,16 +40,22 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def run(text: str, project: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    started = subprocess.Popen(
         ["bash", "-euo", "pipefail", "-c", text],
         cwd=project,
         env=environment(project.parent),
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-        timeout=300,
+        start_new_session=True,
     )
+    try:
+        printed, told = started.communicate(timeout=300)
+    except BaseException:  # a test that is stopped stops all that it started
+        os.killpg(started.pid, signal.SIGKILL)
+        raise
+    return subprocess.CompletedProcess(text, started.returncode, printed, told)
 
 
 def written(project: Path) -> None:
