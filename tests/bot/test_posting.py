@@ -13,7 +13,8 @@ from bot.app import SystemDice
 from bot.engine.effects import Edit, Say, Turn
 from bot.engine.replies import CodeBlock, Paragraph, Reply, Text
 from bot.engine.session import Session
-from bot.posting.courier import Courier, Drawing
+from bot.posting.boxes import Drawing
+from bot.posting.courier import Courier
 from bot.posting.errors import BusyError, GoneError, MissingError, NotSentError, PostingError, UnsureError
 from bot.posting.lanes import Lane, Lanes
 from bot.posting.pacing import Limits, Pacing

@@ -28,7 +28,8 @@ from bot.engine.replies import Reply
 from bot.engine.wording import Wording
 from bot.errors import SettingsError
 from bot.ports import Owned, Shown, StoredFile
-from bot.posting.courier import EDIT_EVERY_S, Courier, Drawing, Replies
+from bot.posting.boxes import Drawing, Replies
+from bot.posting.courier import EDIT_EVERY_S, Courier
 from bot.posting.pacing import Limits, Pacing
 from content.schema import Course
 

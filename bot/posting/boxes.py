@@ -1,0 +1,82 @@
+"""What a chat has to go out, how its replies are drawn, and the note that a newer state came."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from bot.engine.replies import Reply
+from bot.ports import Shown
+from bot.posting.ports import PostedPart
+
+
+class Draft(Protocol):
+    """One call's worth of a reply, drawn for a platform; parts of one kind can be edited into each other."""
+
+    @property
+    def kind(self) -> str:
+        """The kind."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """What tells two contents apart."""
+        ...
+
+
+D = TypeVar("D", bound=Draft)
+
+
+class Replies(Protocol):
+    """The part of a store that gives replies back."""
+
+    async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
+        """Give every reply said or edited after `change`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing(Generic[D]):
+    """How the replies of a chat are drawn; `offer` is the note about a lost reply."""
+
+    draw: Callable[[str, Reply], Sequence[D]]
+    offer: Callable[[int], D]
+    is_group: Callable[[str], bool] = lambda _: False
+    root: Callable[[str], str] = lambda address: address
+
+
+class SupersededError(Exception):
+    """While a call waited for its turn, a newer state of the reply came: it goes out instead."""
+
+
+@dataclass(slots=True)
+class Box:
+    """A chat with something to go out. `answers` are by number, `written` is the last mark."""
+
+    chat: str
+    address: str
+    delivered: int
+    silent: bool
+    waiting: dict[int, Shown] = field(default_factory=dict)
+    untold: set[int] = field(default_factory=set)
+    answers: dict[int, str] = field(default_factory=dict)
+    parts: dict[int, dict[int, PostedPart]] = field(default_factory=dict)
+    withdrawn: set[int] = field(default_factory=set)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    empty: asyncio.Event = field(default_factory=asyncio.Event)
+    newest: int = 0
+    wait_s: float = 0.0
+    written: Awaitable[None] | None = None
+    renew_at: float = 0.0
+    gap: bool = False
+
+    def admit(self, shown: Shown, answers: str) -> None:
+        """Take a reply, or a newer state of one."""
+        waiting = self.waiting.get(shown.number)
+        if waiting is None or waiting.change < shown.change:
+            self.waiting[shown.number] = shown
+        self.gap = self.gap or shown.change > self.newest + 1  # another process said something in between
+        self.newest = max(self.newest, shown.change)
+        if answers and shown.number not in self.answers:
+            self.answers[shown.number] = answers
+        self.news.set()
