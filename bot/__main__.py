@@ -1,4 +1,4 @@
-"""The bot's commands: `python -m bot web | telegram | say | ask | refit | check | preview`."""
+"""The bot's commands: `python -m bot web | telegram | discord | say | ask | refit | check | preview`."""
 
 import argparse
 import asyncio
@@ -19,6 +19,7 @@ from bot.adapters.shell import parse as shell_parse
 from bot.adapters.shell import render as shell_render
 from bot.adapters.shell import reporting as shell_reporting
 from bot.adapters.shell import serve as shell
+from bot.adapters.discord import looks as discord_looks
 from bot.adapters.telegram import looks as telegram_looks
 from bot.adapters.web import render as web_render
 from bot.adapters.web import serve
@@ -60,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bot", description="Tasree: a tutor in chat.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("web", help="serve the web chat, with a runner of its own unless TASREE_RUNNER names one")
+    commands.add_parser("discord", help="serve the Discord bot")
     telegram = commands.add_parser("telegram", help="serve the Telegram bot, by polling unless --webhook is given")
     telegram.add_argument("--webhook", default="", metavar="URL", help="the https address that Telegram posts to")
     telegram.add_argument("--listen", default="127.0.0.1:8443", metavar="HOST:PORT", help="where we listen for it")
@@ -118,6 +120,23 @@ async def _web(found: settings.Settings, _: argparse.Namespace) -> int:
             ) as address:
                 print(f"Tasree: {address}", flush=True)
                 await stop.wait()
+    return 0
+
+
+async def _discord(found: settings.Settings, chosen: argparse.Namespace) -> int:
+    del chosen
+    try:
+        from bot import servers  # noqa: PLC0415 - its library is an extra, and takes a second to load
+    except ModuleNotFoundError as error:
+        if error.name != "discord":
+            raise
+        message = "the Discord bot needs its library: pip install 'tasree[discord]'"
+        raise BotError(message) from error
+
+    def reload(app: App) -> None:
+        _reload(app, found.content)
+
+    await servers.serve_discord(found, os.environ, reload)
     return 0
 
 
@@ -216,6 +235,7 @@ async def _check(found: settings.Settings, chosen: argparse.Namespace) -> int:
         *rehearsal.rendered(course, dice, lambda reply: str(web_render.reply(reply, look))),
         *rehearsal.rendered(course, dice, shell_render.plain),
         *rehearsal.rendered(course, dice, lambda reply: telegram_looks.drawn(reply, course)),
+        *rehearsal.rendered(course, dice, lambda reply: discord_looks.drawn(reply, course)),
     ]
     if not chosen.no_runner:
         async with hosting.open_runner(found, os.environ) as runner:
@@ -308,6 +328,7 @@ def _refit(found: settings.Settings, chosen: argparse.Namespace) -> int:
 _AWAITED: dict[str, Callable[[settings.Settings, argparse.Namespace], Coroutine[Any, Any, int]]] = {
     "web": _web,
     "telegram": _telegram,
+    "discord": _discord,
     "say": _say,
     "tick": _tick,
     "check": _check,

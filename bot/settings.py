@@ -36,6 +36,7 @@ class Settings:
     backup_days: int
     telegram_token: str = field(repr=False)  # empty where none was given
     telegram_api: str
+    discord_token: str = field(repr=False)  # empty where none was given
     admins: tuple[str, ...] = ()
     answerer_url: str = ""
     answerer_model: str = ""
@@ -71,6 +72,7 @@ def load(environ: Mapping[str, str]) -> Settings:
         backup_days=_days(environ, "TASREE_BACKUP_DAYS", 30, range(3651), faults),
         telegram_token=_secret(environ, "TASREE_TELEGRAM_TOKEN", faults),
         telegram_api=(environ.get("TASREE_TELEGRAM_API") or "https://api.telegram.org").rstrip("/"),
+        discord_token=_secret(environ, "TASREE_DISCORD_TOKEN", faults),
         admins=_admins(environ, faults),
         answerer_url=_answerer(environ, faults),
         answerer_model=environ.get("TASREE_ANSWERER_MODEL", "").strip(),

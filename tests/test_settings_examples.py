@@ -56,6 +56,7 @@ def test_the_bots_example_shows_the_defaults() -> None:
         "TASREE_RUNNER_CA_FILE",
         "TASREE_WEB_ORIGINS",
         "TASREE_TELEGRAM_TOKEN_FILE",
+        "TASREE_DISCORD_TOKEN_FILE",
         "TASREE_ADMINS",
         "TASREE_ANSWERER_URL",
         "TASREE_ANSWERER_MODEL",

@@ -119,11 +119,11 @@ class DiscordClient(discord.AutoShardedClient):
         if self.user is not None and (heard := parse.of_message(message, self.user.id)) is not None:
             await self._heard(heard, None)
 
-    async def on_message_edit(self, _: discord.Message, after: discord.Message) -> None:
+    async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         """Hear code that its author changed; the platform also tells of previews as edits, which have no time."""
-        if self.user is None or after.edited_at is None:
+        if self.user is None or payload.message.edited_at is None:
             return
-        heard = parse.of_message(after, self.user.id, edited=True)
+        heard = parse.of_message(payload.message, self.user.id, edited=True)
         if heard is not None:
             await self._heard(heard, None)
 
@@ -192,9 +192,9 @@ class CodeWindow(discord.ui.Modal):
         super().__init__(title=words.text("discord.window")[:_LABEL_LIMIT], timeout=None, custom_id="tasree:code")
         self._client = client
         self._code: discord.ui.TextInput[Any] = discord.ui.TextInput(
-            style=discord.TextStyle.paragraph, required=False, max_length=_WINDOW_LIMIT
+            custom_id="code", style=discord.TextStyle.paragraph, required=False, max_length=_WINDOW_LIMIT
         )
-        self._file: discord.ui.FileUpload[Any] = discord.ui.FileUpload(required=False, max_values=1)
+        self._file: discord.ui.FileUpload[Any] = discord.ui.FileUpload(custom_id="file", required=False, max_values=1)
         self.add_item(discord.ui.Label(text=words.text("discord.window_code")[:_LABEL_LIMIT], component=self._code))
         self.add_item(discord.ui.Label(text=words.text("discord.window_file")[:_LABEL_LIMIT], component=self._file))
 

@@ -163,6 +163,8 @@ async def _tried(call: Awaitable[T], files: list[discord.File]) -> T:
 
 
 def _of_code(error: discord.HTTPException) -> Exception:
+    if error.status >= 500:  # noqa: PLR2004 - the platform's own fault: it may have taken it
+        return UnsureError(str(error))
     if error.code in _GONE:
         return GoneError(str(error))
     if error.code in _MISSING | _EXPIRED:

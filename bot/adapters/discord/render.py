@@ -98,6 +98,7 @@ def keyboard(block: replies.Choices) -> Keyboard:
 
 def _with_buttons(made: list[Draft], buttons: list[tuple[Button, ...]], look: Look) -> tuple[Draft, ...]:
     """Put buttons under the last part; those that find no room there stand under notes of their own."""
+    buttons = _once(buttons)
     if not buttons:
         return tuple(made)
     if len(buttons) > ROWS:  # one row a block of buttons is a wish; the platform has five rows
@@ -109,6 +110,17 @@ def _with_buttons(made: list[Draft], buttons: list[tuple[Button, ...]], look: Lo
     panels = [tuple(buttons[at : at + ROWS]) for at in range(0, len(buttons), ROWS)]
     more = _prose(look.words.get("discord.more", "⋯"))
     return (*made[:-1], replace(made[-1], keyboard=panels[0]), *(TextDraft(more, panel) for panel in panels[1:]))
+
+
+def _once(rows: list[tuple[Button, ...]]) -> list[tuple[Button, ...]]:
+    """Leave out a button that leads where an earlier one leads: the platform takes each payload once under a text."""
+    seen: set[str] = set()
+    kept: list[tuple[Button, ...]] = []
+    for row in rows:
+        fresh = tuple(reversed([one for one in reversed(row) if one.payload not in seen]))
+        seen |= {one.payload for one in fresh}
+        kept += [fresh] if fresh else []
+    return kept
 
 
 class _Packing:

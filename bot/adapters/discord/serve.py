@@ -22,7 +22,8 @@ from bot.adapters.discord.line import DiscordLine
 from bot.engine.replies import Reply
 from bot.errors import SettingsError
 from bot.ports import Owned, Shown, StoredFile
-from bot.posting.courier import EDIT_EVERY_S, Courier, Drawing, Replies
+from bot.posting.boxes import Drawing, Replies
+from bot.posting.courier import EDIT_EVERY_S, Courier
 from bot.posting.pacing import Limits, Pacing
 from bot.posting.rerun import Talk
 from content.schema import Course
@@ -71,7 +72,7 @@ class DiscordChat:
     def __init__(self, settings: DiscordSettings, course: Course) -> None:
         self._settings = settings
         self._course: Callable[[], Course] = lambda: course
-        self.client = DiscordClient(lambda: self._course())
+        self.client = DiscordClient(self._served)
         self.client.announced = self._announced
         self.client.announce = self._announce
         self._kept: Kept | None = None
@@ -153,6 +154,9 @@ class DiscordChat:
             await self._courier.close()
         if not self.client.is_closed():
             await self.client.close()
+
+    def _served(self) -> Course:
+        return self._course()
 
     # --- what the parts ask for ---------------------------------------------------------------------------------------
 
