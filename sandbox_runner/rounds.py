@@ -8,7 +8,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, pairwise
 from statistics import median
 
 from sandbox_runner import stats
@@ -26,7 +26,8 @@ LEAST_BLOCK_NS, LEAST_BLOCK_CUDA_NS, MOST_BLOCK_NS = 1_000_000, 2_000_000, 5_000
 STRETCH_S = 10.0
 MOST_ROUNDS, ENOUGH_ROUNDS, CHECK_EVERY = 300, 20, 8
 ENOUGH_WIDTH = 0.01
-_EMPTY_AT_START, _TRIALS = 20, 6
+_EMPTY_AT_START, _TRIALS = 20, 10
+_MOST_HIDDEN, _ALIKE, _SLOW_CALL_NS = 20, 1.5, 100_000_000
 _MAKING_TIMES = 1.75
 _JITTER = 8
 _COUNTING_TIMES = 50
@@ -161,18 +162,21 @@ class Rounds:
         self.sizes = [max(1, math.ceil(target / max(each, 1.0))) for each in self.per_call]
         for variant in range(len(self.per_call)):
             await self._calibrate_one(variant, target)
+        self.per_call = _alike(self.per_call)
+        self.sizes = [max(1, math.ceil(target / each)) for each in self.per_call]
 
     async def _calibrate_one(self, variant: int, target: int) -> None:
         """Size a variant's blocks by the shortest of some: a long one says only that the machine was busy.
 
         Blocks of unequal length would be interrupted unequally often, and equal variants would seem to differ.
         """
-        for _ in range(_TRIALS):
-            if self.sizes[variant] == 1 and self.per_call[variant] >= 4 * target:
+        for trial in range(_TRIALS):
+            long = self.sizes[variant] == 1 and self.per_call[variant] >= 4 * target
+            if long and (trial > 1 or self.per_call[variant] > _SLOW_CALL_NS):
                 return
             claimed, wall = await self._block(variant)
             # A clock inside that stands still must not ask for calls without end: what the parent waited counts too.
-            took = max(claimed, wall - 2 * self.outer.usual_ns(), wall / 5) / self.sizes[variant]
+            took = max(claimed, wall / _MOST_HIDDEN) / self.sizes[variant]
             self.per_call[variant] = max(min(took, self.per_call[variant]), 0.1)
             self.sizes[variant] = max(1, math.ceil(target / self.per_call[variant]))
 
@@ -440,6 +444,16 @@ def _compare(pairs: Iterable[Pair], times: Mapping[int, list[float]]) -> None:
         else:
             pair.logs.append(stats.log_ratio(a, b))
             pair.nulls += [math.log(first / second) for first, second in (a, b)]
+
+
+def _alike(per_call: list[float]) -> list[float]:
+    """Take for equal what differs by little: blocks as long as each other are interrupted as often as each other."""
+    found = list(per_call)
+    order = sorted(range(len(found)), key=found.__getitem__)
+    for shorter, longer in pairwise(order):
+        if per_call[longer] <= _ALIKE * found[shorter]:
+            found[longer] = found[shorter]
+    return found
 
 
 def _variants(pairs: Iterable[Pair]) -> list[int]:

@@ -103,7 +103,7 @@ def claim(logs: Interval, block_noise: float, n: int, least: float = 0.0) -> Cla
     "Same" never stretches with the noise beyond 4 %: what a noisy run cannot see is unclear, not absent.
     """
     if logs.few:
-        delta, same = FEW_DIFFERENCE, -1.0
+        delta, same = max(FEW_DIFFERENCE, threshold(block_noise, n)), -1.0
     else:
         delta = max(threshold(block_noise, n), least)
         same = min(delta, MOST_SAME)

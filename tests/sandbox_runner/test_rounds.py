@@ -9,7 +9,7 @@ import pytest
 from sandbox_runner.asking import Harness, Seat
 from sandbox_runner.channel import Channel
 from sandbox_runner.protocol import Limits
-from sandbox_runner.rounds import Pair, Round, Rounds
+from sandbox_runner.rounds import Pair, Round, Rounds, _alike
 
 
 class NoChannel(Channel):
@@ -57,3 +57,8 @@ def test_a_steady_clock_and_none_at_all_change_nothing(clocks: list[int | None])
     rounds = measured(clocks)
     assert len(rounds.pairs[0].logs) == len(clocks)
     assert rounds.flags == []
+
+
+def test_variants_of_nearly_equal_time_get_blocks_of_one_size() -> None:
+    assert _alike([140.0, 100.0, 1000.0, 1400.0, 149.0]) == [100.0, 100.0, 1000.0, 1000.0, 100.0]
+    assert _alike([100.0, 151.0]) == [100.0, 151.0]

@@ -175,3 +175,9 @@ def test_what_is_written_lies_well_within_the_interval_or_half_of_its_last_digit
         abs(written - point) <= max(half, leading / 100) / 2 * 1.0001 + 1e-12
         or abs(written - point) <= leading / 2 * 1.0001
     )
+
+
+def test_few_rounds_of_a_noisy_run_claim_only_what_stands_out_of_its_noise() -> None:
+    apart = Interval(0.8, 0.5, 1.2, few=True)
+    assert claim(apart, 0.0, 8) is Claim.FASTER
+    assert claim(apart, 1.0, 8) is Claim.UNCLEAR
