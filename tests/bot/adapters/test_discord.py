@@ -105,7 +105,7 @@ async def test_a_file_that_is_attached_is_run_and_a_picture_is_answered_kindly(s
         guild = bot.env.create_guild()
         channel = guild.create_text_channel("general")
         sara = guild.add_member(bot.env.create_user("sara"))
-        me = f"<@{bot.chat.client.user.id}>"
+        me = f"<@{bot.me}>"
         await sara.send(channel, me, attachments=[("mine.py", b"print('attached')\n")])
         await bot.idle()
         assert "attached" in texts(channel)
@@ -115,7 +115,7 @@ async def test_a_file_that_is_attached_is_run_and_a_picture_is_answered_kindly(s
         assert len(channel.history()) == before + 2
         await sara.send(channel, me, attachments=[("tree.py", b"PK\x03\x04" + b"\x00" * 100)])
         await bot.idle()
-        assert channel.last_message.author.id == bot.chat.client.user.id
+        assert channel.last_message.author.id == bot.me
 
 
 async def test_in_a_server_only_what_is_addressed_to_the_bot_is_heard(serve: Serve) -> None:
@@ -126,7 +126,7 @@ async def test_in_a_server_only_what_is_addressed_to_the_bot_is_heard(serve: Ser
         await sara.send(channel, "ابدأ")
         await bot.idle()
         assert len(channel.history()) == 1
-        await sara.send(channel, f"<@{bot.chat.client.user.id}> ابدأ")
+        await sara.send(channel, f"<@{bot.me}> ابدأ")
         await bot.idle()
         assert "numpy" in channel.last_message.content
 
@@ -165,7 +165,7 @@ async def test_a_button_of_anothers_talk_is_refused_and_changes_nothing(serve: S
         channel = guild.create_text_channel("general")
         sara = guild.add_member(bot.env.create_user("sara"))
         omar = guild.add_member(bot.env.create_user("omar"))
-        await sara.send(channel, f"<@{bot.chat.client.user.id}> ابدأ")
+        await sara.send(channel, f"<@{bot.me}> ابدأ")
         await bot.idle()
         greeting, count = channel.last_message, len(channel.history())
         result = await pressed(bot, omar, greeting, "خريطة الدروس")
@@ -191,7 +191,7 @@ async def test_code_that_its_author_edits_is_run_again_in_the_place_of_the_old_a
         guild = bot.env.create_guild()
         channel = guild.create_text_channel("general")
         sara = guild.add_member(bot.env.create_user("sara"))
-        me = bot.chat.client.user.id
+        me = bot.me
         sent = await sara.send(channel, f"<@{me}>\n```python\n{CODE}\n```")
         await bot.idle()
         assert CODE in channel.last_message.content
@@ -214,4 +214,4 @@ async def test_a_fault_of_the_platform_loses_no_learner(serve: Serve, status: in
         await sara.send_dm("مساعدة")
         await bot.idle()
         assert "مساعدة" in texts(sara.dm_channel)
-        assert sara.dm_channel.last_message.author.id == bot.chat.client.user.id
+        assert sara.dm_channel.last_message.author.id == bot.me

@@ -31,6 +31,12 @@ class Bot:
     store: SqlStore
     env: Any
 
+    @property
+    def me(self) -> int:
+        """Our own id there."""
+        assert self.chat.client.user is not None
+        return self.chat.client.user.id
+
     async def idle(self) -> None:
         """Wait until everything was answered and is out."""
         for _ in range(3):  # each may begin something in another
