@@ -264,7 +264,13 @@ async def bench(runs: int) -> dict[str, object]:
         "pyperf": await pyperf(min(few, _PYPERF_RUNS)),
     }
     async with load():
-        loaded = {"equal": await equal(few), "injected": await injected(few, math.inf), "timeit": await timeit(few)}
+        loaded = {
+            "equal": await equal(few),
+            "injected": await injected(few, math.inf),
+            "torch_timer": await torch_timer(few),
+            "timeit": await timeit(few),
+            "pyperf": await pyperf(min(few, _PYPERF_RUNS)),
+        }
     return {**found, "under_load": loaded}
 
 

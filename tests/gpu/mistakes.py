@@ -59,6 +59,8 @@ async def found_in(python: str, source: str) -> dict[str, object]:
     return {
         "ending": None if seen.ending is None else seen.ending.value,
         "fault": seen.fault.last_line if seen.fault else "",
+        "medians_ns": {variant.name: variant.median_ns for variant in seen.variants},
+        "confirmed": seen.confirmed,
         "ratios": [[ratio.name, ratio.point, list(ratio.ci99)] for ratio in seen.ratios],
         "mistakes": [{"code": f.code, "line": f.line, **f.values} for f in seen.flags if "mistake" in f.values],
         "seconds": round(time.perf_counter() - began, 1),
