@@ -5,6 +5,7 @@ Law: nothing here is a timing: shares are of one call that was watched, and watc
 
 import contextlib
 import cProfile
+import os
 import sys
 import tracemalloc
 from collections import Counter
@@ -15,6 +16,7 @@ from .mistakes.instrument_ops import MATMULS
 from .mistakes.watch import Op, Watched
 
 _modules = sys.modules
+_HERE = os.path.dirname(os.path.abspath(__file__))
 _TOP, _MOST_PRODUCTS = 8, 16
 _IDLE = {"cudaDeviceSynchronize", "cudaStreamSynchronize", "ProfilerStep*"}
 _COMPILED, _AROUND = (
@@ -101,6 +103,8 @@ def _by_python(call: Callable[[], Any]) -> dict[str, object]:
 
 def _plain(code: Any) -> str:  # noqa: ANN401 - a name or a code object
     if not isinstance(code, str):
+        if code.co_filename.startswith(_HERE):
+            return ""  # ours, around the learner's
         return f"{code.co_name} (line {code.co_firstlineno})" if code.co_name[:1] != "<" else code.co_name
     plain = code.removeprefix("<").removesuffix(">").removeprefix("built-in method ")
     return "" if "_lsprof.Profiler" in plain else plain
