@@ -23,6 +23,7 @@ from sandbox_runner.protocol import (
     Job,
     JobKind,
     Machine,
+    OutFile,
     Phase,
     Progress,
     Result,
@@ -47,7 +48,7 @@ class StandInWorker:
 
     `say TEXT` ends at once with the text as its output; `wait` ends when `let_go` is called for its id; `raise`
     fails; `fail_once` fails at the first attempt; `broken` is `infra_error`; `stubborn` goes on for half a second
-    after it was cancelled.
+    after it was cancelled; `sleep S` ends after so many seconds; `files N` brings a file of N bytes.
     """
 
     started: list[str] = field(default_factory=list)
@@ -88,6 +89,11 @@ class StandInWorker:
                 except asyncio.CancelledError:
                     await asyncio.sleep(0.5)
                     raise
+            case "sleep":
+                await asyncio.sleep(float(rest))
+            case "files":
+                file = OutFile("out.bin", "application/octet-stream", int(rest), "A" * int(rest))
+                return Result(job.id, job.kind, Ending.OK, files=(file,))
             case "raise":
                 raise RuntimeError(job.source)
             case "fail_once" if self.started.count(job.id) == 1:

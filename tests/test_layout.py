@@ -17,7 +17,11 @@ ENGINE_MAY_USE = {
     "sandbox_runner.errors",
     "sandbox_runner.protocol",
 }
-BOT_MAY_USE = ENGINE_MAY_USE | {"sandbox_runner.client"}
+BOT_MAY_USE = ENGINE_MAY_USE | {
+    "sandbox_runner.broker.line",
+    "sandbox_runner.broker.submitting",
+    "sandbox_runner.client",
+}
 
 
 @pytest.fixture(scope="module")

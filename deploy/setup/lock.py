@@ -20,7 +20,7 @@ OURS = re.compile(r"^tasree\[(?P<extras>[^\]]+)\]$")
 
 LOCKS: dict[str, tuple[str, ...]] = {
     "dev": ("dev",),
-    "app": ("web", "telegram", "discord", "postgres", "runner", "build"),
+    "app": ("web", "telegram", "discord", "postgres", "runner", "nats", "build"),
     "learners": ("learners",),
 }
 """Lock to extras. `dev` comes first: `app` is resolved within it, so that both agree in every version."""

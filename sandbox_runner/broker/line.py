@@ -1,0 +1,87 @@
+"""A connection to the broker, for both ends: made again for as long as it takes.
+
+Law: nothing is sent to a broker beyond this host but over TLS.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import nats
+from nats.aio.client import Client
+from nats.errors import Error
+
+from sandbox_runner.errors import UnavailableError
+
+LOG = logging.getLogger("tasree.broker")
+FAULTS = (Error, TimeoutError, OSError)
+"""What the client raises when the broker is away, slow, or says no."""
+AGAIN_S = 0.25
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """Where the broker is (`nats://HOST:PORT`, or `nats+tls://`), our nkey seed's file, and a PEM file to trust."""
+
+    address: str
+    seed_file: Path | None = None
+    authority: Path | None = None
+
+
+def address_fault(text: str) -> str:
+    """Say what is wrong with a broker's address; empty when nothing is."""
+    parts = urlsplit(text)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    plain = parts.scheme in {"nats", "nats+tls"} and parts.hostname and port and not parts.path.strip("/")
+    if not plain or "@" in parts.netloc or parts.query:
+        return "is not nats://HOST:PORT or nats+tls://HOST:PORT"
+    if parts.scheme == "nats" and parts.hostname not in _LOOPBACK:
+        return "leaves this host without TLS: nats+tls://HOST:PORT was expected"
+    return ""
+
+
+async def connect(
+    broker: Broker, name: str, reconnected: Callable[[], Awaitable[None]] | None = None, inbox: str = "_INBOX"
+) -> Client:
+    """Connect once; later losses are mended by the client itself, without end.
+
+    Raises:
+        UnavailableError: the broker does not answer or refused us.
+    """
+    parts = urlsplit(broker.address)
+    secure = parts.scheme == "nats+tls"
+    tls = ssl.create_default_context(cafile=None if broker.authority is None else str(broker.authority))
+
+    async def fault(error: Exception) -> None:
+        LOG.warning("broker: %s %s", type(error).__name__, str(error)[:120])
+
+    options: dict[str, object] = {"tls": tls} if secure else {}
+    if broker.seed_file is not None:
+        options["nkeys_seed"] = str(broker.seed_file)
+    try:
+        # A client that may reconnect tries for ever at the start, too, and says nothing: so the first try is bounded.
+        async with asyncio.timeout(5.0):
+            return await nats.connect(
+                f"{'tls' if secure else 'nats'}://{parts.netloc}",
+                name=name,
+                error_cb=fault,
+                reconnected_cb=reconnected,
+                connect_timeout=3,
+                reconnect_time_wait=AGAIN_S,
+                max_reconnect_attempts=-1,
+                ping_interval=5,
+                max_outstanding_pings=2,
+                inbox_prefix=inbox,
+                **options,
+            )
+    except (*FAULTS, ValueError, ImportError) as error:
+        message = f"no connection to the broker at {broker.address}: {type(error).__name__} {str(error)[:120]}"
+        raise UnavailableError(message) from None
