@@ -69,6 +69,7 @@ class Calls(Generic[D]):
             raise SupersededError
         await self.mark(box, [one])  # on the disk before the call
         try:
+            await self._pacing.leave()
             external = await self._line.send(box.address, draft, answers if at == 0 else "")
         except UnsureError as error:
             LOG.warning("nobody knows whether a reply arrived: %s", error)

@@ -61,8 +61,10 @@ class Pacing:
         self._clock = clock
         self._sleep = sleep
         self._overall = Window(*limits.overall)
+        self._leaving = Window(*limits.overall)
         self._chats: OrderedDict[str, Window] = OrderedDict()
         self._line = asyncio.Lock()
+        self._door = asyncio.Lock()
 
     async def turn(self, address: str, *, group: bool) -> None:
         """Wait until a call to this address may go, and count it."""
@@ -70,10 +72,17 @@ class Pacing:
         while (wait := window.ready(self._clock()) - self._clock()) > 0:
             await self._sleep(wait)
         window.note(self._clock())
-        async with self._line:
-            while (wait := self._overall.ready(self._clock()) - self._clock()) > 0:
+        await self._passed(self._overall, self._line)
+
+    async def leave(self) -> None:
+        """Wait shortly once more, right before a call: those that waited together for the disk would come in a heap."""
+        await self._passed(self._leaving, self._door)
+
+    async def _passed(self, window: Window, lock: asyncio.Lock) -> None:
+        async with lock:
+            while (wait := window.ready(self._clock()) - self._clock()) > 0:
                 await self._sleep(wait)
-            self._overall.note(self._clock())
+            window.note(self._clock())
 
     def hold(self, address: str, wait_s: float, *, group: bool) -> None:
         """Let nothing go to this address for some seconds."""
