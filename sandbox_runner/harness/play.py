@@ -10,7 +10,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """Every library that computes gets as many threads as a measured job has; `policy.json` names these too."""
@@ -18,13 +18,14 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXP
 
 def main() -> None:
     """Play as the command line says."""
-    play(sys.argv[1], int(sys.argv[2]), None)
+    play(sys.argv[1], int(sys.argv[2]), None, None)
 
 
-def play(path: str, descriptor: int, awake: Callable[[int], None] | None) -> None:
+def play(path: str, descriptor: int, awake: Callable[[int], None] | None, ours: Sequence[str] | None) -> None:
     """Answer the first question, `start`, then serve as its `kind` says: `run` or `time`.
 
-    A warm start, whose libraries were loaded before the number of threads was known, gives `awake` to tell them.
+    A warm start, whose libraries were loaded before the number of threads was known, gives `awake` to tell them; and
+    `ours`, the names of what is ours among the loaded modules: to look for them would touch the memory of thousands.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if folder not in sys.path:
@@ -36,7 +37,7 @@ def play(path: str, descriptor: int, awake: Callable[[int], None] | None) -> Non
         {"run": "tasree_harness.running", "time": "tasree_harness.timing"}[asked["kind"]]
     ).serve
     sys.path.remove(folder)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "tasree_harness"]:
+    for name in find_ours() if ours is None else ours:
         del sys.modules[name]
     os.set_inheritable(descriptor, False)  # noqa: FBT003 - the library's own shape
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
@@ -53,6 +54,11 @@ def play(path: str, descriptor: int, awake: Callable[[int], None] | None) -> Non
         content = file.read()
     line.answer(asked["nonce"], python=sys.version.partition(" ")[0])
     serve(line, content.decode("utf-8", "surrogatepass"), path)
+
+
+def find_ours() -> list[str]:
+    """Name what is ours among the loaded modules."""
+    return [name for name in sys.modules if name.partition(".")[0] == "tasree_harness"]
 
 
 if __name__ == "__main__":

@@ -25,8 +25,11 @@ _HEADERS = "precompiled_headers"
 _exit = os._exit
 
 
-def begin(path: str, channel: int, argv: list[str], *, compiles: bool) -> None:
-    """Serve the runner as the learner's process; does not return. `compiles`: all that was compiled may help."""
+def begin(path: str, channel: int, argv: list[str], ours: list[str], *, compiles: bool) -> None:
+    """Serve the runner as the learner's process; does not return.
+
+    `ours` names our loaded modules; `compiles`: all that was compiled may help.
+    """
     os.closerange(_BEYOND, 1 << 16)
     kernel.control(kernel.DUMPABLE, 1)  # as after an exec
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
@@ -39,7 +42,7 @@ def begin(path: str, channel: int, argv: list[str], *, compiles: bool) -> None:
     status = 1
     try:
         link_compiled(whole=compiles, building=os.path.isdir(BUILDING))
-        play.play(path, channel, preloading.awake)
+        play.play(path, channel, preloading.awake, ours)
         status = 0
     except SystemExit as left:
         status = left.code if isinstance(left.code, int) else int(left.code is not None)

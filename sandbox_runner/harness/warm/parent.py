@@ -54,8 +54,7 @@ class Parent:
             for name in ("wire", "play", "running", "timing", "keeper", "collecting", "warm.kernel", "warm.memory",
                          "warm.preloading", "warm.walls", "warm.learner")
         }  # fmt: skip
-        for name in settings.get("more", ()):
-            importlib.import_module(f"tasree_harness.{name}")
+        self._ours = self._modules["play"].find_ours()
 
     def make_ready(self) -> dict:  # type: ignore[type-arg]
         """Import, settle the memory, and look that a fork is safe; give what is said of it.
@@ -178,7 +177,7 @@ class Parent:
         path = f"/code/{order.filename}"
         return self._modules["keeper"].Keeper(
             settings,
-            lambda channel: learner.begin(path, channel, settings["argv"], compiles=order.compiles),
+            lambda channel: learner.begin(path, channel, settings["argv"], self._ours, compiles=order.compiles),
         )
 
     def _read_fonts(self, folder: str) -> None:
