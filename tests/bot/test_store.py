@@ -294,8 +294,7 @@ async def test_what_was_committed_survives_a_kill(database: Database) -> None:
         import asyncio, secrets
         from datetime import UTC, datetime
         from bot.engine.effects import Say, Turn
-        from bot.engine.remembering.rows import Answered
-from bot.engine.replies import Paragraph, Reply, Text
+        from bot.engine.replies import Paragraph, Reply, Text
         from bot.stores import {database.kind}
         async def main():
             store = {database.kind}.open_store({database.place!r}, b"k" * 32, lambda: secrets.token_hex(6))
