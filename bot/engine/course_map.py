@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Op, encode
+from bot.engine.commands import Command
 from bot.engine.effects import Say
 from bot.engine.moment import Moment
 from bot.engine.replies import Bullets, Choice, Heading, Paragraph, Spans, Text
@@ -124,7 +125,12 @@ def course_map(moment: Moment) -> tuple[Say, ...]:
         Bullets(items, numbered=True),
         Paragraph(words.say("map.how")),
         *buttons(*choices),
+        *buttons(*(_command(moment, each) for each in (Command.REVIEW, Command.PROGRESS)), columns=2),
     )
+
+
+def _command(moment: Moment, what: Command) -> Choice:
+    return Choice(moment.words.text(f"button.{what}"), encode(Op.COMMAND, what.value))
 
 
 def _finished(moment: Moment, lesson: Lesson) -> Spans:

@@ -59,6 +59,7 @@ def greeted(moment: Moment) -> Turn:
             *buttons(
                 begin,
                 presses.go_on_with_series(moment),
+                *((presses.command(moment, each) for each in (Command.REVIEW, Command.PROGRESS)) if known else ()),
                 presses.command(moment, Command.MAP),
                 presses.command(moment, Command.HELP),
             ),
