@@ -5,7 +5,7 @@ from typing import Any, Protocol, cast
 
 import discord
 
-from bot.adapters.discord.drafts import Button, Keyboard
+from bot.posting.pieces import Button, Keyboard
 
 PREFIX = "t"
 _TEMPLATE = r"t(?P<payload>1:[a-z]{1,8}:[A-Za-z0-9_.-]{0,40}:[A-Za-z0-9_.-]{0,40})"

@@ -4,6 +4,8 @@ import hashlib
 from dataclasses import dataclass, field
 
 from bot.engine.replies import Timings
+from bot.posting import pieces
+from bot.posting.pieces import Keyboard
 
 TEXT_LIMIT = 1900
 """Code points of a text; the platform takes 2,000."""
@@ -11,17 +13,6 @@ ROWS, ROW_LIMIT = 5, 5
 LABEL_LIMIT = 80
 FILE_LIMIT = 10 << 20
 """Bytes of a file that every server takes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Button:
-    """A button: plain text, and at most 100 characters that it carries."""
-
-    text: str
-    payload: str
-
-
-Keyboard = tuple[tuple[Button, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +26,7 @@ class TextDraft:
     @property
     def digest(self) -> str:
         """What tells two contents apart."""
-        return _digest(self.kind, self.text, repr(self.keyboard))
+        return pieces.digest(self.kind, self.text, repr(self.keyboard))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +44,9 @@ class FileDraft:
     def digest(self) -> str:
         """What tells two contents apart."""
         drawn = self.content if isinstance(self.content, bytes) else repr(self.content).encode()
-        return _digest(
+        return pieces.digest(
             self.kind, self.name, hashlib.sha256(drawn).hexdigest(), self.ref, self.text, repr(self.keyboard)
         )
 
 
 Draft = TextDraft | FileDraft
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,42 +1,17 @@
 """What drawing needs of a course, and a look at drawn calls against the platform's limits; needs no library of it."""
 
-from functools import lru_cache
-
 from bot.adapters.discord import render
 from bot.adapters.discord.drafts import LABEL_LIMIT, ROW_LIMIT, ROWS, TEXT_LIMIT, Draft, FileDraft
 from bot.engine.buttons import LIMIT as PAYLOAD_LIMIT
 from bot.engine.replies import Reply
-from bot.engine.wording import Wording
+from bot.posting import looks
+from bot.posting.looks import Look, OverLimitError
 from content.schema import Course
 
 
-class OverLimitError(Exception):
-    """A drawn call is over one of the platform's limits; the text says which and by how much."""
-
-
-class _ByHash:
-    """A course that compares by its hash, so that the cache below need not compare whole courses."""
-
-    def __init__(self, course: Course) -> None:
-        self.course = course
-
-    def __hash__(self) -> int:
-        return hash(self.course.hash)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByHash) and other.course.hash == self.course.hash
-
-
-def look(course: Course) -> render.Look:
-    """Give what drawing needs of a course; kept, for a course does not change."""
-    return _look(_ByHash(course))
-
-
-@lru_cache(maxsize=2)
-def _look(kept: _ByHash) -> render.Look:
-    words = Wording(kept.course.phrases)
-    named = {key: words.text(key) for key in render.WORDS if words.has(key)}
-    return render.Look(named, kept.course.pictures)
+def look(course: Course) -> Look:
+    """Give what drawing needs of a course."""
+    return looks.look(course, render.WORDS)
 
 
 def drawn(reply: Reply, course: Course) -> str:
@@ -58,16 +33,14 @@ def within(call: Draft) -> None:
         OverLimitError: when it is over one.
     """
     buttons = [button for row in call.keyboard for button in row]
-    for what, size, limit in (
+    looks.hold(
+        call.text,
         ("characters", len(call.text), TEXT_LIMIT),
         ("rows of buttons", len(call.keyboard), ROWS),
         ("buttons in a row", max(map(len, call.keyboard), default=0), ROW_LIMIT),
         ("characters of a label", max((len(button.text) for button in buttons), default=0), LABEL_LIMIT),
         ("characters of a payload", max((len(button.payload) for button in buttons), default=0), PAYLOAD_LIMIT),
-    ):
-        if size > limit:
-            message = f"{size} {what}, {limit} is the limit: {call.text[:60]!r}"
-            raise OverLimitError(message)
+    )
     payloads = [button.payload for button in buttons]
     if len(set(payloads)) != len(payloads):
         message = f"two buttons carry the same: {call.text[:60]!r}"

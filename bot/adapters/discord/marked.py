@@ -9,11 +9,10 @@ import re
 from typing import assert_never
 
 from bot.engine import replies
+from bot.posting.pieces import clean, shown_code
 
 LTR, FIRST_STRONG, END, ARABIC_MARK, BROKEN = "\u2066", "\u2068", "\u2069", "\u061c", "\u200b"
 
-_MARKS = dict.fromkeys([0x061C, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF])
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _ARABIC = re.compile(r"[\u0620-\u064a\u0671-\u06d3]")
 _BEGINS_ARABIC = re.compile(rf"[*_\s]*(?:\u061c|{_ARABIC.pattern})")
 _URL = re.compile(r"(?:https?://|mailto:)[^\s\"'<>]+", re.IGNORECASE)
@@ -29,11 +28,6 @@ _FIGURE = (
 )
 _SPOTS = re.compile(rf"(?P<linked>{_LINKED})|(?P<figure>{_FIGURE})")
 _LATIN_RUN = re.compile(r"[-+~<>=(\[{@#/\w.%×*]*[A-Za-z0-9](?:[ -~×⁻⁰¹²³⁴-⁹]*[A-Za-z0-9)\]}%×⁰¹²³⁴-⁹])?", re.ASCII)
-
-
-def clean(text: str) -> str:
-    """Drop marks of direction and controls, which could only turn our own sentences around."""
-    return _CONTROLS.sub("", text.translate(_MARKS)).replace("\r", "").encode("utf-8", "replace").decode()
 
 
 def escaped(text: str) -> str:
@@ -112,6 +106,4 @@ def label(text: str, limit: int) -> str:
 
 def block(text: str, language: str = "") -> str:
     """Give a block of code or output; only what would end the block is broken."""
-    shown = _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4))
-    shown = shown.encode("utf-8", "replace").decode().strip("\n") or " "
-    return f"```{language}\n{shown.replace('```', f'`{BROKEN}`{BROKEN}`')}\n```"
+    return f"```{language}\n{shown_code(text).replace('```', f'`{BROKEN}`{BROKEN}`')}\n```"

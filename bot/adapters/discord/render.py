@@ -6,8 +6,7 @@ is too long for a chat goes out as a file, with its head and its end in the chat
 
 import base64
 import binascii
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import assert_never
 
 from bot.adapters.discord import marked, tables
@@ -17,13 +16,14 @@ from bot.adapters.discord.drafts import (
     ROW_LIMIT,
     ROWS,
     TEXT_LIMIT,
-    Button,
     Draft,
     FileDraft,
-    Keyboard,
     TextDraft,
 )
 from bot.engine import replies
+from bot.posting import pieces
+from bot.posting.looks import Look
+from bot.posting.pieces import Button, Keyboard
 
 WORDS = frozenset(
     {
@@ -36,21 +36,9 @@ WORDS = frozenset(
 CODE_LIMIT = 1500
 """Characters of a block of code shown in the chat; what is longer goes out as a file."""
 _HEAD, _TAIL = 400, 900
-_CHUNK = 700
 _GAP = "\n\n"
-_LANGUAGES = {"python": "python", "diff": "diff", "pytb": "python"}
-_SUFFIX = {"python": "py", "diff": "diff"}
-_MARKS = {"past": "✓", "now": "▶", "ahead": "·"}
 _SHORT = {2: 24, 3: 14, 4: 9, 5: 7}
 """Characters of a label, by how many stand in a row."""
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What drawing needs beside the reply: a few words, and the course's pictures by their keys."""
-
-    words: Mapping[str, str] = field(default_factory=dict)
-    pictures: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def drafts(reply: replies.Reply, look: Look) -> tuple[Draft, ...]:
@@ -67,7 +55,7 @@ def drafts(reply: replies.Reply, look: Look) -> tuple[Draft, ...]:
             case replies.Attachment():
                 late.append(_attachment(block))
             case replies.File():
-                late.append(FileDraft(safe_name(block.name), b"", ref=block.ref))
+                late.append(FileDraft(pieces.safe_name(block.name), b"", ref=block.ref))
             case replies.Timings():
                 packing.put(*tables.timings(block, look.words))
                 late += [FileDraft("timings.png", block, _caption(block.alt))] if block.rows else []
@@ -87,13 +75,9 @@ def offer(number: int, look: Look) -> Draft:
 def keyboard(block: replies.Choices) -> Keyboard:
     """Lay out buttons: the first of a row stands at its right end, for rows are not mirrored."""
     texts = [Button(marked.label(choice.label, LABEL_LIMIT), choice.payload) for choice in block.choices]
-    columns = min(max(block.columns, 1), ROW_LIMIT)
+    columns = max(min(max(block.columns, 1), ROW_LIMIT), min(-(-len(texts) // ROWS), ROW_LIMIT))
     longest = max((len(choice.label) for choice in block.choices), default=0)
-    while columns > 1 and longest > _SHORT[columns]:
-        columns -= 1
-    columns = min(max(columns, -(-len(texts) // ROWS)), ROW_LIMIT)
-    rows = (texts[at : at + columns] for at in range(0, len(texts), columns))
-    return tuple(tuple(reversed(row)) for row in rows)
+    return pieces.rows(texts, columns, _SHORT if len(texts) <= ROWS else {}, longest if len(texts) <= ROWS else 0)
 
 
 def _with_buttons(made: list[Draft], buttons: list[tuple[Button, ...]], look: Look) -> tuple[Draft, ...]:
@@ -177,25 +161,13 @@ def _cut(spans: replies.Spans, *, strong: bool = False) -> tuple[str, ...]:
     if len(whole) <= TEXT_LIMIT:
         return (whole,)
     made, now = [], ""
-    for piece in (part for one in spans for part in _chunks(one)):
+    for piece in (part for one in spans for part in pieces.chunks(one)):
         written = marked.span(piece, strong=strong)
         if now and len(now) + len(written) > TEXT_LIMIT:
             made.append(now)
             now = ""
         now = now + written if now else marked.line((piece,), strong=strong)
     return (*made, now)
-
-
-def _chunks(one: replies.Span) -> tuple[replies.Span, ...]:
-    if len(one.text) <= _CHUNK or isinstance(one, replies.Link):
-        return (one,)
-    rest, parts = one.text, []
-    while rest:
-        cut = rest.rfind(" ", 1, _CHUNK) + 1 if len(rest) > _CHUNK else len(rest)
-        cut = cut or _CHUNK
-        parts.append(replace(one, text=rest[:cut]))
-        rest = rest[cut:]
-    return tuple(parts)
 
 
 def _bullets(block: replies.Bullets) -> tuple[str, ...]:
@@ -216,22 +188,20 @@ def _bullets(block: replies.Bullets) -> tuple[str, ...]:
 def _step(step: replies.Step) -> str:
     count = f" {marked.LTR}{min(max(step.done, 0), step.total)}/{step.total}{marked.END}" if step.total > 0 else ""
     label = marked.prose(step.label, strong=step.state == "now")
-    return f"{marked.ARABIC_MARK}{_MARKS[step.state]} {label}{count}"
+    return f"{marked.ARABIC_MARK}{pieces.STEP_MARKS[step.state]} {label}{count}"
 
 
 def _put_code(packing: _Packing, block: replies.CodeBlock, look: Look) -> list[Draft]:
-    language = _LANGUAGES.get(block.language, "")
+    language = pieces.LANGUAGES.get(block.language, "")
     title = f"{marked.begun(marked.prose(block.title, strong=True))}\n" if block.title else ""
     whole = marked.block(block.code, language)
     if len(whole) <= CODE_LIMIT:
         packing.put(title + whole)
         return []
-    head, tail = block.code[:_HEAD].rpartition("\n")[0], block.code[-_TAIL:].partition("\n")[2]
-    head, tail = head or block.code[:_HEAD], tail or block.code[-_TAIL:]
+    head, tail = pieces.ends(block.code, _HEAD, _TAIL)
     note = _prose(look.words.get("discord.code_in_file", ""))
     packing.put(title + marked.block(head, language), note, marked.block(tail, language))
-    name = f"{'code' if block.language == 'python' else 'output'}.{_SUFFIX.get(block.language, 'txt')}"
-    return [FileDraft(name, block.code.encode("utf-8", "replace")[:FILE_LIMIT])]
+    return [FileDraft(pieces.file_of(block), block.code.encode("utf-8", "replace")[:FILE_LIMIT])]
 
 
 def _prose(text: str) -> str:
@@ -239,7 +209,7 @@ def _prose(text: str) -> str:
 
 
 def _caption(text: str) -> str:
-    return _prose(text[:_CHUNK]) if text.strip() else ""
+    return _prose(text[: pieces.CHUNK]) if text.strip() else ""
 
 
 def _picture(block: replies.Picture, look: Look) -> Draft:
@@ -247,7 +217,7 @@ def _picture(block: replies.Picture, look: Look) -> Draft:
     caption = f"\n{marked.line(block.caption)}" if block.caption else ""
     if data is None:  # the course changed since: its words still help
         return TextDraft(_prose(block.alt) + caption)
-    return FileDraft(safe_name(block.key), data, _caption(block.alt) + caption)
+    return FileDraft(pieces.safe_name(block.key), data, _caption(block.alt) + caption)
 
 
 def _attachment(block: replies.Attachment) -> Draft:
@@ -255,12 +225,5 @@ def _attachment(block: replies.Attachment) -> Draft:
         data = base64.b64decode(block.data, validate=True)
     except (binascii.Error, ValueError):
         data = b""
-    name = safe_name(block.name)
+    name = pieces.safe_name(block.name)
     return FileDraft(name, data or b"\n", marked.begun(marked.code(name)))
-
-
-def safe_name(name: str) -> str:
-    """Give a bare ASCII file name that starts with no dot and holds no path."""
-    bare = name.rsplit("/", 1)[-1]
-    kept = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "_" for char in bare)
-    return kept.lstrip("._-")[:80] or "file"

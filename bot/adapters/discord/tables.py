@@ -7,26 +7,22 @@ from collections.abc import Mapping
 
 from bot.adapters.discord import marked
 from bot.engine import replies
+from bot.posting import pieces
 
 
 def timings(block: replies.Timings, words: Mapping[str, str]) -> tuple[str, ...]:
     """Give what each variant took, how they compare, and on which machine."""
-    width = max((len(row.shown) for row in block.rows), default=0)
-    firsts = max((len(row.first_call) for row in block.rows), default=0)
-    lines: list[str] = []
-    for row in block.rows:
-        first = f"({row.first_call})" if row.first_call else ""
-        between = f"  {first:<{firsts + 2}}  " if firsts else "  "
-        lines.append(f"{row.shown:>{width}}{between}{row.name[:60]}")
-    pieces: list[str] = []
+    lines = pieces.timing_lines(block)
+    made: list[str] = []
     if lines:
+        firsts = any(row.first_call for row in block.rows)
         said = f"{marked.begun(marked.prose(words.get('discord.table', '')))}\n" if firsts else ""
-        pieces.append(said + marked.block("\n".join(lines)))
+        made.append(said + marked.block("\n".join(lines)))
     if block.ratios:
-        pieces.append("\n".join(_ratio(ratio, words) for ratio in block.ratios))
+        made.append("\n".join(_ratio(ratio, words) for ratio in block.ratios))
     if block.machine:
-        pieces.append(marked.line(block.machine))
-    return tuple(pieces)
+        made.append(marked.line(block.machine))
+    return tuple(made)
 
 
 def _ratio(ratio: replies.RatioRow, words: Mapping[str, str]) -> str:
@@ -41,13 +37,8 @@ def _ratio(ratio: replies.RatioRow, words: Mapping[str, str]) -> str:
 
 def bits(block: replies.Bits) -> tuple[str, ...]:
     """Give the bits of a number: a row a format, in three groups, and the value behind."""
-    width = max((len(row.name) for row in block.rows), default=0)
-    lines = []
-    for row in block.rows:
-        lines.append(f"{row.name:<{width}}  = {row.shown}")
-        lines.append(f"  {row.sign} {row.exponent} {row.fraction}")
     fields = " · ".join(block.fields)
     return (
         marked.begun(marked.prose(block.alt)),
-        f"{marked.begun(marked.prose(fields))}\n{marked.block(chr(10).join(lines))}",
+        f"{marked.begun(marked.prose(fields))}\n{marked.block(chr(10).join(pieces.bits_lines(block)))}",
     )

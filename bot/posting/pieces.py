@@ -1,0 +1,114 @@
+"""What drawing a reply takes on every chat platform: long spans cut, lines of one width, clean text, names of files.
+
+Law: nothing here knows a platform's markup. Lines of one width put figures before names that may be Arabic, for in a
+block of code a line is drawn in the direction of its first strong letter.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from bot.engine import replies
+
+CHUNK = 700
+"""Characters of a span that are written in one piece."""
+STEP_MARKS = {"past": "✓", "now": "▶", "ahead": "·"}
+LANGUAGES = {"python": "python", "diff": "diff", "pytb": "python"}
+SUFFIXES = {"python": "py", "diff": "diff"}
+_MARKS = dict.fromkeys([0x061C, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF])
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_NAME = 60
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A button: plain text, and the payload that it carries."""
+
+    text: str
+    payload: str
+
+
+Keyboard = tuple[tuple[Button, ...], ...]
+
+
+def digest(*parts: str) -> str:
+    """Give what tells two contents apart: 32 hex digits."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def clean(text: str) -> str:
+    """Drop marks of direction and controls, which could only turn our own sentences around or be refused."""
+    return _CONTROLS.sub("", text.translate(_MARKS)).replace("\r", "").encode("utf-8", "replace").decode()
+
+
+def shown_code(text: str) -> str:
+    """Give code or output with nothing in it changed but what cannot be shown."""
+    shown = _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4))
+    return shown.encode("utf-8", "replace").decode().strip("\n") or " "
+
+
+def chunks(one: replies.Span) -> tuple[replies.Span, ...]:
+    """Cut a long span at its spaces; a link stays whole."""
+    if len(one.text) <= CHUNK or isinstance(one, replies.Link):
+        return (one,)
+    rest, parts = one.text, []
+    while rest:
+        cut = rest.rfind(" ", 1, CHUNK) + 1 if len(rest) > CHUNK else len(rest)
+        cut = cut or CHUNK
+        parts.append(replace(one, text=rest[:cut]))
+        rest = rest[cut:]
+    return tuple(parts)
+
+
+def ends(code: str, head: int, tail: int) -> tuple[str, str]:
+    """Give the first lines and the last of a long text, each of about so many characters."""
+    first, last = code[:head].rpartition("\n")[0], code[-tail:].partition("\n")[2]
+    return first or code[:head], last or code[-tail:]
+
+
+def file_of(block: replies.CodeBlock) -> str:
+    """Give the name of the file in which a long block goes out."""
+    return f"{'code' if block.language == 'python' else 'output'}.{SUFFIXES.get(block.language, 'txt')}"
+
+
+def rows(things: Sequence[T], columns: int, short: dict[int, int], longest: int) -> tuple[tuple[T, ...], ...]:
+    """Lay things out in rows, fewer in a row where labels are long; the first of a row stands at its right end.
+
+    `short` says how many characters a label may have, by how many stand in a row. Platforms do not mirror rows.
+    """
+    while columns > 1 and longest > short.get(columns, 5):
+        columns -= 1
+    cut = (things[at : at + columns] for at in range(0, len(things), max(columns, 1)))
+    return tuple(tuple(reversed(row)) for row in cut)
+
+
+def timing_lines(block: replies.Timings) -> list[str]:
+    """Give what each variant took, in lines of one width: the time, the first call in brackets, the name."""
+    width = max((len(row.shown) for row in block.rows), default=0)
+    firsts = max((len(row.first_call) for row in block.rows), default=0)
+    lines = []
+    for row in block.rows:
+        first = f"({row.first_call})" if row.first_call else ""
+        between = f"  {first:<{firsts + 2}}  " if firsts else "  "
+        lines.append(f"{row.shown:>{width}}{between}{row.name[:_NAME]}")
+    return lines
+
+
+def bits_lines(block: replies.Bits) -> list[str]:
+    """Give the bits of a number in lines of one width: a row a format, in three groups, and the value behind."""
+    width = max((len(row.name) for row in block.rows), default=0)
+    pairs = (
+        (f"{row.name:<{width}}  = {row.shown}", f"  {row.sign} {row.exponent} {row.fraction}") for row in block.rows
+    )
+    return [line for pair in pairs for line in pair]
+
+
+def safe_name(name: str) -> str:
+    """Give a bare ASCII file name that starts with no dot and holds no path."""
+    bare = name.rsplit("/", 1)[-1]
+    kept = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "_" for char in bare)
+    return kept.lstrip("._-")[:80] or "file"
