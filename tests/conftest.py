@@ -17,9 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from content import loader, recorded
 from content.faults import CourseError
+
+if not os.environ.get("CI"):  # there hypothesis is calm and repeatable by itself
+    settings.register_profile("calm", deadline=None)
+    settings.load_profile("calm")
 
 ROOT = Path(__file__).resolve().parent.parent
 SOAK_RESULT = ROOT / "tests" / "soak" / "last.json"
