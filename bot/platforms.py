@@ -9,6 +9,7 @@ import logging
 import re
 import signal
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -40,36 +41,28 @@ async def serve_telegram(
         SettingsError: naming what is missing or wrong.
     """
     token = _token(found)
+    where = _webhook(url, listen) if url else None
     environment = {name: value for name, value in environment.items() if not name.startswith("TASREE_TELEGRAM")}
     masking.mask((token, token.partition(":")[2]))
     for noisy in ("httpx", "httpcore", "telegram", "apscheduler"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     with hosting.only_one(found.data):
-        webhook = _webhook(url, listen, telegram.secret(installation_key(found.data))) if url else None
+        webhook = replace(where, secret=telegram.secret(installation_key(found.data))) if where else None
         course = loader.load_course(found.content)
         chat = telegram.TelegramChat(telegram.TelegramSettings(token, found.telegram_api), course)
-        async with contextlib.AsyncExitStack() as stack:
-            stack.push_async_callback(chat.close)
-            app = await stack.enter_async_context(
-                hosting.open_app(
-                    found,
-                    environment,
-                    course,
-                    chat,
-                    adopt=True,
-                    with_runner=True,
-                    prepare=chat.attach,
-                    platform=PLATFORM,
-                )
-            )
+        opening = hosting.open_app(
+            found, environment, course, chat, adopt=True, with_runner=True, prepare=chat.attach, platform=PLATFORM
+        )
+        # Calls that are under way end before the store is closed: what became of them is written down.
+        async with contextlib.aclosing(chat), opening as app, contextlib.aclosing(chat):
             stop = asyncio.Event()
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, stop.set)
             loop.add_signal_handler(signal.SIGHUP, reload, app)
-            serving = await stack.enter_async_context(chat.serving(app, webhook))
-            print(f"Tasree: @{chat.bot.username}", flush=True)  # noqa: T201 - whoever waits for the start reads this
-            await _until(stop, serving.poller)
+            async with chat.serving(app, webhook) as serving:
+                print(f"Tasree: @{chat.bot.username}", flush=True)  # noqa: T201 - whoever waits for the start reads this
+                await _until(stop, serving.poller)
 
 
 async def _until(stop: asyncio.Event, poller: "asyncio.Task[None] | None") -> None:
@@ -96,7 +89,7 @@ def _token(found: Settings) -> str:
     return token
 
 
-def _webhook(url: str, listen: str, secret: str) -> Webhook:
+def _webhook(url: str, listen: str) -> Webhook:
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname:
         message = f"--webhook {url}: an https address that the internet reaches was expected"
@@ -105,4 +98,4 @@ def _webhook(url: str, listen: str, secret: str) -> Webhook:
     if found is None or int(found["port"]) > _PORT_LIMIT:
         message = f"--listen {listen}: HOST:PORT was expected, such as 127.0.0.1:8443"
         raise SettingsError(message)
-    return Webhook(url, found["host"].strip("[]") or "127.0.0.1", int(found["port"]), secret)
+    return Webhook(url, found["host"].strip("[]") or "127.0.0.1", int(found["port"]), "")

@@ -90,6 +90,7 @@ class TelegramChat:
         self._kept: Kept | None = None
         self._stored: Callable[[str, str], Awaitable[StoredFile | None]]
         self._courier: Courier[Draft] | None = None
+        self._closed = False
 
     @property
     def bot(self) -> Bot:
@@ -162,8 +163,11 @@ class TelegramChat:
             await asyncio.gather(*tasks, return_exceptions=True)
             await hearing.close()
 
-    async def close(self) -> None:
-        """Let calls under way end, and close the connections."""
+    async def aclose(self) -> None:
+        """Let calls under way end, and close the connections; a second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
         if self._courier is not None:
             await self._courier.close()
         await self._application.shutdown()

@@ -42,7 +42,7 @@ async def serve(course: Course, path: Path, url: str, token: str) -> None:
     async with chat.serving(app):
         await stop.wait()
     await app.close()
-    await chat.close()
+    await chat.aclose()
     await store.close()
 
 

@@ -75,5 +75,5 @@ class Place:
                 yield Bot(app, now, store)
         finally:
             await app.close()
-            await chat.close()
+            await chat.aclose()
             await store.close()
