@@ -238,11 +238,6 @@ async def test_a_crash_in_a_timed_variant_is_a_crash(walls: "Walls") -> None:
     assert [note.values for note in result.notes] == [{"name": "SIGABRT"}]
 
 
-async def test_a_kind_that_is_not_offered_is_our_fault(walls: "Walls") -> None:
-    result = await walls.run("print(1)", kind=JobKind.INSPECT)
-    assert result.ending is Ending.INFRA_ERROR
-
-
 @pytest.mark.parametrize(
     ("cell", "ending", "limit"),
     [
