@@ -75,7 +75,7 @@ def drafts(reply: replies.Reply, look: Look) -> tuple[Draft, ...]:
             case replies.Choices():
                 buttons += keyboard(block)
             case replies.Picture():
-                packing.put_draft(_picture(block, look))
+                packing.put_picture(block)
             case replies.Attachment():
                 late.append(_attachment(block))
             case replies.File():
@@ -128,9 +128,20 @@ class _Packing:
                 both = piece
             self._now = both
 
-    def put_draft(self, draft: Draft) -> None:
+    def put_picture(self, block: replies.Picture) -> None:
+        """Put a picture behind the text; a short one stands in its caption, where both are read together."""
+        data = self._look.pictures.get(block.key)
+        if data is None or not is_photo(data):  # the course changed since: its words still help
+            self.put(_prose(block.alt), *([rich.line(block.caption)] if block.caption else []))
+            return
+        words = [_prose(block.alt), *([rich.line(block.caption)] if block.caption else [])]
+        whole = rich.joined([*([self._now] if self._now.size else []), rich.joined(words, "\n")], _GAP)
+        if fits(whole, CAPTION_LIMIT):
+            self._now = Rich()
+            self._made.append(PhotoDraft(data, whole.html))
+            return
         self._flush()
-        self._made.append(draft)
+        self._made.append(PhotoDraft(data, _caption(block.alt, block.caption)))
 
     def ended(self) -> list[Draft]:
         self._flush()
@@ -256,14 +267,6 @@ def _caption(text: str, spans: replies.Spans = ()) -> str:
             return _prose(text[: CAPTION_LIMIT // 2].rsplit(" ", 1)[0] + " …").html
         lines.pop()
     return rich.joined(lines, "\n").html
-
-
-def _picture(block: replies.Picture, look: Look) -> Draft:
-    data = look.pictures.get(block.key)
-    if data is None or not is_photo(data):  # the course changed since: its words still help
-        caption = [rich.line(block.caption)] if block.caption else []
-        return TextDraft(rich.joined([_prose(block.alt), *caption], "\n").html)
-    return PhotoDraft(data, _caption(block.alt, block.caption))
 
 
 def _attachment(block: replies.Attachment) -> Draft:

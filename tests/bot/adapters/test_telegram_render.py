@@ -209,8 +209,12 @@ def test_blocks_share_a_text_and_the_buttons_stand_under_it() -> None:
 
 def test_buttons_stand_under_the_last_part_alone() -> None:
     reply = Reply((Paragraph((Text("نص"),)), Picture("a.png", "صورة"), Choices((Choice("نعم", "1:cmd:next:"),))))
-    first, last = render.drafts(reply, Look(pictures={"a.png": PNG}))
+    long = Reply((Paragraph((Text("نص طويل " * 140),)), *reply.blocks[1:]))
+    first, last = render.drafts(long, Look(pictures={"a.png": PNG}))
     assert (first.keyboard, isinstance(last, PhotoDraft), bool(last.keyboard)) == ((), True, True)
+    (only,) = render.drafts(reply, Look(pictures={"a.png": PNG}))
+    assert isinstance(only, PhotoDraft)
+    assert (only.caption, bool(only.keyboard)) == ("نص\n\nصورة", True)
 
 
 def test_the_first_button_of_a_row_stands_at_its_right_end() -> None:
