@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox_runner.protocol import Budget, Ending, Flag, Job, JobKind, Limits, Progress, Result
+from sandbox_runner.protocol import Budget, Claim, Ending, Flag, Job, JobKind, Limits, Progress, Result
 
 if TYPE_CHECKING:
     from conftest import Walls
@@ -31,6 +31,8 @@ GPU_PROGRAM = Path(__file__).resolve().parents[1] / "gpu" / "mistakes.py"
 MISTAKES, TWINS = list(mistake_data.snippets("mistake")), list(mistake_data.snippets("twin"))
 COMPARED = {"cpu_autocast", "numpy64_torch32", "grad_differs", "train_mode_differs", "work_differs", "results_differ"}
 """Mistakes of one variant beside the first: between joined snippets they mean nothing."""
+BY_VERDICT = {"cpu_autocast", "autotune_long"}
+"""Mistakes that are told of only where one variant is proven slower, or no faster, than the other."""
 
 
 async def timed(walls: "Walls", source: str, budget: Budget = Budget.QUICK) -> Result:
@@ -79,11 +81,13 @@ async def test_no_joined_twin_raises_an_alarm(walls: "Walls", group: "list[Snipp
 
 @pytest.mark.parametrize("snippet", on_cpu(MISTAKES, alone=True), ids=lambda snippet: snippet.name)
 async def test_each_mistake_that_stands_alone_is_found(walls: "Walls", snippet: "Snippet") -> None:
-    for budget in (Budget.QUICK, Budget.DEFAULT, Budget.DEFAULT):  # a busy machine may leave a verdict unclear
+    for budget in (Budget.QUICK, Budget.DEFAULT, Budget.THOROUGH):  # a busy machine may leave a verdict unclear
         result = await timed(walls, snippet.source, budget)
         found = mistakes_of(result)
         if snippet.code in {flag.code for flag in found}:
             break
+    if snippet.code in BY_VERDICT and any(ratio.claim is Claim.UNCLEAR for ratio in result.ratios):
+        return  # so busy that no budget brought a verdict: then nothing is to be said of it
     assert snippet.code in {flag.code for flag in found}, (result.ending, result.fault, result.flags)
     assert {flag.values["mistake"] for flag in found if flag.code == snippet.code} == {snippet.number}
 
