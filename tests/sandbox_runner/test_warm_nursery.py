@@ -7,6 +7,9 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -191,3 +194,44 @@ async def test_a_child_whose_walls_cannot_be_put_up_is_no_child_and_its_job_star
         result = await found.run("print(1)")
         assert (result.ending, result.start) == (Ending.OK, "cold:wall_refused")
         assert [values["detail"] for name, values in found.notes if name == "not_born"] != []
+
+
+ALONE = """
+import asyncio, sys
+from sandbox_runner.sandbox.bubblewrap import open_bubblewrap
+from sandbox_runner.sandbox.host import SandboxSettings
+from sandbox_runner.warm.parent import Nest, start_parent
+
+async def main():
+    sandbox = await open_bubblewrap(SandboxSettings(sys.argv[1], base_uid=int(sys.argv[2])))
+    parent = await start_parent(sandbox, Nest(slot=7, modules=()))
+    await parent.expect()
+    print(parent.pid, *parent.waiting, flush=True)
+    await asyncio.sleep(99)
+
+asyncio.run(main())
+"""
+
+
+def test_a_killed_runner_takes_its_parent_and_the_child_that_waits_along(
+    walls: "Walls", learners_python: Path, repository: Path
+) -> None:
+    uid = str(970_000 + os.getpid() % 10_000 * 8)
+    words = [sys.executable, "-c", ALONE, str(learners_python), uid]
+    with subprocess.Popen(words, cwd=repository, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        pids = [int(word) for word in process.stdout.readline().split()]
+        assert len(pids) == 2
+        process.kill()
+    deadline = time.monotonic() + 20
+    while any(running(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert [pid for pid in pids if running(pid)] == []
+
+
+def running(pid: int) -> bool:
+    """Say whether a process runs; one that has ended and waits to be reaped does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
+    except (FileNotFoundError, ProcessLookupError):
+        return False
