@@ -24,6 +24,9 @@ WORDS = frozenset(
 """The phrases that fragments need."""
 
 _COLUMNS = 4
+_ONE_LINE = 24
+"""Characters of code that fit a line of every phone: such a piece keeps the bracket or the letter that touches it."""
+_MAY_BREAK = Markup(' class="long"')
 _URL = re.compile(r"(?:https?://|mailto:)[^\s\"'<>]+", re.IGNORECASE)
 _ARABIC = re.compile("[\u0600-\u06ff]")
 
@@ -107,7 +110,7 @@ def _code(text: str) -> Markup:
     # What a learner wrote is quoted as code, and may be prose: Arabic letters stand badly in a mono face.
     if _ARABIC.search(text):
         return Markup('<bdi dir="auto" class="quoted">{}</bdi>').format(text)
-    return Markup('<code dir="ltr">{}</code>').format(text)
+    return Markup('<code dir="ltr"{}>{}</code>').format(_MAY_BREAK if len(text) > _ONE_LINE else "", text)
 
 
 def _code_block(block: replies.CodeBlock, look: Look) -> Markup:

@@ -180,6 +180,11 @@ def test_code_numbers_and_runs_of_latin_are_isolated_left_to_right() -> None:
     assert html == ('<p>الشكل <code dir="ltr">(3, 4)</code> والفرق <bdi dir="ltr" class="number">-1</bdi></p>')
 
 
+def test_only_code_that_may_be_longer_than_a_line_is_a_box_around_which_lines_break() -> None:
+    html = _render(replies.Paragraph((Text("("), Code("SIMD"), Text(") "), Code("x" * 40))))
+    assert html == f'<p>(<code dir="ltr">SIMD</code>) <code dir="ltr" class="long">{"x" * 40}</code></p>'
+
+
 @pytest.mark.parametrize(
     ("text", "runs"),
     [
