@@ -26,6 +26,8 @@ _CAUSES = (
 _SIZE = re.compile(r"tensor '([^']{1,60})' size mismatch at index (\d+)\. expected (\d+), actual (\d+)")
 _TYPE = re.compile(r"tensor '([^']{1,60})' dtype mismatch\. expected (\w+), actual (\w+)")
 _NAMED = re.compile(r"L\['([^']+)'\]")
+_FUNCTION = re.compile(r"(\S+) \(line (\d+)\)")
+_OF_COMPILER = {"compiled kernels": "inspect.compiled", "torch.compile around them": "inspect.around"}
 _LANGUAGES = {"triton": "python", "cpp": "text"}
 
 
@@ -65,7 +67,9 @@ def _one(moment: Moment, found: Insight) -> tuple[Block, ...]:
         Heading(head),
         *_why(moment, found),
         *_listed(
-            moment, "inspect.operations", [_operation(one) for one in found.operations if one.share >= _LEAST_SHARE]
+            moment,
+            "inspect.operations",
+            [_operation(moment, one) for one in found.operations if one.share >= _LEAST_SHARE],
         ),
         *_listed(moment, "inspect.products", [_product(moment, one) for one in found.products]),
         *_figures(moment, found),
@@ -128,8 +132,17 @@ def _short(reason: str) -> str:
     return reason if len(reason) <= 120 else f"{reason[:119]}…"  # noqa: PLR2004 - a line of a phone or two
 
 
-def _operation(one: Operation) -> Spans:
-    return (Code(one.name[:60]), Text(": "), Number(percent(one.share)))
+def _operation(moment: Moment, one: Operation) -> Spans:
+    return (*_did(moment, one.name), Text(": "), Number(percent(one.share)))
+
+
+def _did(moment: Moment, name: str) -> Spans:
+    """Word what took the time: names of code stay code, what the runner says in words is said in ours."""
+    if key := _OF_COMPILER.get(name):
+        return moment.words.say(key)
+    if found := _FUNCTION.fullmatch(name):
+        return moment.words.say("inspect.function", name=Code(found[1][:60]), line=Number(found[2]))
+    return (Code(name[:60]),)
 
 
 def _product(moment: Moment, one: Product) -> Spans:

@@ -95,9 +95,9 @@ def _by_python(call: Callable[[], Any]) -> dict[str, object]:
     finally:
         profiler.disable()
     entries = sorted(profiler.getstats(), key=lambda entry: -entry.inlinetime)
-    total = sum(entry.inlinetime for entry in entries) or 1.0
-    named = [(_plain(entry.code), entry) for entry in entries]
-    rows = [_row(name, entry.callcount, entry.inlinetime / total) for name, entry in named if name][:_TOP]
+    named = [(name, entry) for entry in entries if (name := _plain(entry.code))]
+    total = sum(entry.inlinetime for _, entry in named) or 1.0
+    rows = [_row(name, entry.callcount, entry.inlinetime / total) for name, entry in named][:_TOP]
     return {"operations": rows, "launches": 0, "peak_bytes": _traced(call)}
 
 

@@ -40,7 +40,13 @@ SEEN = Insight(
     libraries=("mm",),
     eager_kernels=6,
     peak_bytes=1 << 20,
-    operations=(Operation("aten::mm", 1, 0.62), Operation("aten::sin", 1, 0.01)),
+    operations=(
+        Operation("aten::mm", 1, 0.62),
+        Operation("compiled kernels", 1, 0.2),
+        Operation("chain (line 4)", 1, 0.1),
+        Operation("torch.compile around them", 1, 0.05),
+        Operation("aten::sin", 1, 0.01),
+    ),
     products=(Product("mm", "float32", "48×64 @ 64×64", 2),),
 )
 
@@ -76,7 +82,7 @@ def test_a_timing_offers_a_look_inside_and_the_look_is_worded(looking: Conversat
     assert "\n".join(render.plain(reply) for reply in said) == snapshot("""\
 # مثال `race`
 
-# النسخة `compiled`
+# الصيغة `compiled`
 
 انقطع الرسم الحسابي مرة واحدة (`graph break`): عندها يعود التنفيذ إلى Python ولا يُدمج ما قبلها بما بعدها.
 
@@ -91,17 +97,20 @@ def test_a_timing_offers_a_look_inside_and_the_look_is_worded(looking: Conversat
 أين يذهب الزمن:
 
 - `aten::mm`: 62%
+- النوى المترجمة (`compiled kernels`): 20%
+- `chain` (السطر 4): 10%
+- ما يحيط بالنوى المترجمة (`torch.compile`): 5%
 
 ضرب المصفوفات والدقة التي نُفّذ بها:
 
 - `mm` بدقة `float32`: `48×64 @ 64×64` ×2
-
 - الرسوم الحسابية المترجمة: 2
 - استدعاءات مكتبات جاهزة: 1
 - عمليات حسابية في الكود كما كُتب: 6
 - ذاكرة جديدة عند الذروة في استدعاء واحد: 1 MiB
 - الاستدعاء الأول 2.10 s، والذي يليه 300 µs.
 - شروط صلاحية ما تُرجم (`guards`): `x: float32 [48, 64]`
+
 هذه نظرة إلى الداخل لا قياس: المراقبة نفسها تُبطئ الكود، والزمن الموثوق هو ما يعطيه القياس.
 
 [1] عرض النواة

@@ -124,6 +124,7 @@ async def test_code_without_torch_is_looked_into_by_its_functions_and_its_memory
     assert seen.ending is Ending.OK, seen.fault
     (found,) = seen.insights
     assert any("sort" in one.name for one in found.operations)
+    assert abs(sum(one.share for one in found.operations) - 1) < 0.05
     assert found.peak_bytes >= 800_000
     assert not found.kernels
 
