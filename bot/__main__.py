@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bot import charts, hosting, preview, recording, rehearsal, settings
+from bot import charts, doctor, hosting, preview, recording, rehearsal, settings
+from bot.adapters.discord import looks as discord_looks
 from bot.adapters.shell import asking as shell_asking
 from bot.adapters.shell import parse as shell_parse
 from bot.adapters.shell import render as shell_render
 from bot.adapters.shell import reporting as shell_reporting
 from bot.adapters.shell import serve as shell
-from bot.adapters.discord import looks as discord_looks
 from bot.adapters.telegram import looks as telegram_looks
 from bot.adapters.web import render as web_render
 from bot.adapters.web import serve
@@ -42,6 +42,8 @@ def main(argv: list[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     try:
+        if chosen.command == "doctor":  # broken settings are among what it tells
+            return asyncio.run(_doctor(chosen))
         found = settings.load(os.environ)
         if chosen.command in _AWAITED:
             return asyncio.run(_AWAITED[chosen.command](found, chosen))
@@ -92,6 +94,9 @@ def _parser() -> argparse.ArgumentParser:
     refit = commands.add_parser("refit", help="fit to questions when one is answered, and write content/bands.yaml")
     refit.add_argument("--dry-run", action="store_true", help="write nothing, only say how it would do")
     refit.add_argument("files", nargs="+", type=Path, metavar="FILE", help="questions, one JSON object a line")
+    looked = commands.add_parser("doctor", help="look this host over; say what is wrong and the next step")
+    looked.add_argument("--json", action="store_true", help="print the findings as one JSON document")
+    looked.add_argument("--no-runner", action="store_true", help="ask no runner, and start none")
     keep = commands.add_parser("record", help="run every example and keep its figures as seen on this machine")
     keep.add_argument("lessons", nargs="*", metavar="LESSON", help="the lessons to run; all by default")
     keep.add_argument("--title", default="", help="how lessons name the machine; its processor or GPU by default")
@@ -305,6 +310,16 @@ async def _report(found: settings.Settings, chosen: argparse.Namespace) -> int:
         shell_reporting.write(path, data)
     print(shell_reporting.as_json(report) if chosen.json else shell_reporting.as_text(report, course))
     return 0
+
+
+async def _doctor(chosen: argparse.Namespace) -> int:
+    findings = await doctor.examine(os.environ, datetime.now(UTC), with_runner=not chosen.no_runner)
+    bad = any(each.state is doctor.State.BAD for each in findings)
+    if chosen.json:
+        print(json.dumps({"ok": not bad, "findings": [asdict(each) for each in findings]}, ensure_ascii=False))
+    else:
+        print(doctor.as_text(findings))
+    return 1 if bad else 0
 
 
 def _ask(found: settings.Settings, chosen: argparse.Namespace) -> int:

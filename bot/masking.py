@@ -1,9 +1,13 @@
 """Keeps secrets out of logs: whatever formats a record, a secret in it becomes stars."""
 
 import logging
+import re
 from collections.abc import Sequence
 
 STARS = "***"
+TELEGRAM_TOKEN = re.compile(r"[0-9]{3,20}:[A-Za-z0-9_-]{20,}")
+DISCORD_TOKEN = re.compile(r"[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{20,}")
+"""What the platforms' tokens look like."""
 
 
 class Masking(logging.Formatter):

@@ -27,7 +27,6 @@ LACKING = """TASREE_TELEGRAM_TOKEN is not set: the Telegram bot needs a token.
 2. Put the token in a file that only this account can read, and name it: TASREE_TELEGRAM_TOKEN_FILE=/path/to/file
 deploy/README.md, part Telegram, goes through it step by step."""
 
-_TOKEN = re.compile(r"[0-9]{3,20}:[A-Za-z0-9_-]{20,}")
 _LISTEN = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:\[\]]*):(?P<port>[0-9]{1,5})")
 _PORT_LIMIT = 65_535
 
@@ -80,7 +79,7 @@ def _token(found: Settings) -> str:
     token = found.telegram_token
     if not token:
         raise SettingsError(LACKING)
-    if _TOKEN.fullmatch(token) is None:
+    if masking.TELEGRAM_TOKEN.fullmatch(token) is None:
         message = (
             f"TASREE_TELEGRAM_TOKEN: what was given ({len(token)} characters) does not look like a token, "
             "which is a number, a colon and some 35 letters and digits, on one line"

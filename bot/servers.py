@@ -6,7 +6,6 @@ Law: a start that lacks something says what, and how to get it, before anything 
 import asyncio
 import contextlib
 import logging
-import re
 import signal
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,8 +22,6 @@ LACKING = """TASREE_DISCORD_TOKEN is not set: the Discord bot needs a token.
 1. In Discord's developer portal make a New Application, then Bot, Reset Token; it shows the token once.
 2. Put the token in a file that only this account can read, and name it: TASREE_DISCORD_TOKEN_FILE=/path/to/file
 deploy/README.md, part Discord, goes through it step by step."""
-
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{20,}")
 
 
 async def serve_discord(found: Settings, environment: Mapping[str, str], reload: Callable[[App], None]) -> None:
@@ -77,7 +74,7 @@ def _token(found: Settings) -> str:
     token = found.discord_token
     if not token:
         raise SettingsError(LACKING)
-    if _TOKEN.fullmatch(token) is None:
+    if masking.DISCORD_TOKEN.fullmatch(token) is None:
         message = (
             f"TASREE_DISCORD_TOKEN: what was given ({len(token)} characters) does not look like a token, "
             "which is three groups of letters and digits with points between them, on one line"
