@@ -6,6 +6,7 @@ Law: nothing listens and nothing is adopted before the course loaded whole and t
 import asyncio
 import contextlib
 import fcntl
+import hmac
 import logging
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -287,6 +288,8 @@ def _runner(settings: Settings, environment: Mapping[str, str], stack: contextli
     if settings.runner_secret_file is None:
         message = "TASREE_RUNNER_SECRET_FILE is not set"
         raise SettingsError(message)
+    if settings.runner.startswith("nats"):
+        return _brokered(settings, settings.runner_secret_file, stack)
     try:
         secret = settings.runner_secret_file.read_text(encoding="utf-8").strip()
         client = RunnerClient(settings.runner, secret, authority=settings.runner_ca_file)
@@ -295,3 +298,17 @@ def _runner(settings: Settings, environment: Mapping[str, str], stack: contextli
         raise SettingsError(message) from error
     stack.push_async_callback(client.close)
     return client
+
+
+def _brokered(settings: Settings, seed: Path, stack: contextlib.AsyncExitStack) -> Runner:
+    """Give all runners behind a broker as one. The key of proofs is made of the installation's, so all bots have it."""
+    try:
+        from sandbox_runner.broker.line import Broker  # noqa: PLC0415 - the extra `nats` may not be installed
+        from sandbox_runner.broker.submitting import BrokerRunner  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        message = f"TASREE_RUNNER={settings.runner}: the extra `nats` is not installed ({error})"
+        raise SettingsError(message) from error
+    key = hmac.digest(installation_key(settings.data), b"proofs of runs at a broker", "sha256")
+    runner = BrokerRunner(Broker(settings.runner, seed, settings.runner_ca_file), key)
+    stack.push_async_callback(runner.close)
+    return runner

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from bot.errors import SettingsError
 
 KEY_BYTES = 32
+_BROKER = re.compile(r"(?:nats://(?:localhost|127\.0\.0\.1|\[::1\])|nats\+tls://[^\s/:@]+):[0-9]{1,5}")
+"""Beyond this host a broker is reached by TLS only."""
 _PORTS = range(65_536)
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -18,9 +20,10 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 class Settings:
     """Where things are and who may reach them.
 
-    `runner` is `embedded`, `unix:/PATH` or `tls://HOST:PORT`; `origins` are further origins (`https://host`) from which
-    the page may be used, beside its own. `server` is PostgreSQL's address, empty for the SQLite file. Learners' code,
-    outputs and files are kept for `keep_days`, the operator's backups for at most `backup_days`; 0 says there are none.
+    `runner` is `embedded`, `unix:/PATH`, `tls://HOST:PORT` or a broker's `nats+tls://HOST:PORT`. `origins` are further
+    origins (`https://host`) from which the page may be used, beside its own. `server` is PostgreSQL's address, empty
+    for the SQLite file. Learners' code, outputs and files are kept for `keep_days`, the operator's backups for at most
+    `backup_days`; 0 says there are none.
     """
 
     data: Path
@@ -212,7 +215,10 @@ def _answerer(environ: Mapping[str, str], faults: list[str]) -> str:
 
 def _runner(environ: Mapping[str, str], faults: list[str]) -> str:
     text = environ.get("TASREE_RUNNER") or "embedded"
-    if text == "embedded" or re.fullmatch(r"unix:/.+|tls://[^:/]+:[0-9]{1,5}", text):
+    if text == "embedded" or re.fullmatch(r"unix:/.+|tls://[^:/]+:[0-9]{1,5}", text) or _BROKER.fullmatch(text):
         return text
-    faults.append(f"TASREE_RUNNER={text}: embedded, unix:/path or tls://host:port was expected")
+    faults.append(
+        f"TASREE_RUNNER={text}: embedded, unix:/path, tls://host:port or nats+tls://host:port was expected "
+        "(nats://host:port on this host only)"
+    )
     return "embedded"

@@ -22,7 +22,7 @@ from sandbox_runner.hostlock import HostLock
 from sandbox_runner.printing import show_gauge, show_result, show_walls
 from sandbox_runner.protocol import Budget, Device, Ending, Job, JobKind, Progress, Reached, Result, limits_for
 from sandbox_runner.serving import Assemble, proven, serve, stderr_journal, with_wall
-from sandbox_runner.settings import Settings, host_and_port, read_settings
+from sandbox_runner.settings import Settings, broker, host_and_port, read_settings, runner_name
 
 NO_RESULT = 3
 WRONG_CALL = 2
@@ -32,6 +32,9 @@ INTERRUPTED = 130
 class WrongCallError(Exception):
     """The command line names something that is not there or cannot be read."""
 
+
+_FITTING = {"nats": "nats://localhost:4222", "name": "none"}
+"""Stands where an option is not given, so that there is nothing to read."""
 
 _KINDS = (
     ("run", "run a file"),
@@ -68,7 +71,7 @@ def main(words: Sequence[str], assemble: Assemble = assemble) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m sandbox_runner", description="Run and time strangers' Python in walls.")
     commands = parser.add_subparsers(dest="command", required=True)
-    _add_serve(commands.add_parser("serve", help="serve bots on a Unix socket, or on TCP with TLS"))
+    _add_serve(commands.add_parser("serve", help="serve bots on a Unix socket, on TCP with TLS, or through a broker"))
     for name, what in _KINDS:
         one = commands.add_parser(name, help=what)
         one.add_argument("file", metavar="FILE", help="a Python file; - reads standard input")
@@ -89,6 +92,8 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tls-cert", metavar="FILE", help="PEM certificate chain")
     parser.add_argument("--tls-key", metavar="FILE", help="PEM private key")
     parser.add_argument("--secret-file", metavar="FILE", help="the secret that bots must know")
+    parser.add_argument("--nats", metavar="URL", help="take jobs from a broker: nats+tls://HOST:PORT, here nats://")
+    parser.add_argument("--name", metavar="NAME", help="this runner's name at the broker")
     parser.add_argument("--slots", metavar="N", type=_slots, help="how many jobs run at once")
     parser.add_argument("--accept-missing", metavar="NAME", action="append", default=[], help="a wall to do without")
     # For a bot that starts a runner of its own: a pipe with the secret, whose end means that the bot is gone.
@@ -107,9 +112,15 @@ def _settings(call: argparse.Namespace) -> Settings:
     settings = read_settings()
     if call.command != "serve":
         return settings
-    if call.socket and call.listen:
-        message = "give --socket or --listen, not both"
+    if sum(map(bool, (call.socket, call.listen, call.nats))) > 1:
+        message = "give --socket, --listen or --nats, not both"
         raise WrongCallError(message)
+    for name, read in (("nats", broker), ("name", runner_name)):
+        try:
+            read(getattr(call, name) or getattr(settings, name) or _FITTING[name])
+        except ValueError as fault:
+            message = f"--{name} {getattr(call, name)!r} {fault}"
+            raise WrongCallError(message) from None
     if call.listen:
         try:
             host_and_port(call.listen)
@@ -124,10 +135,17 @@ def _settings(call: argparse.Namespace) -> Settings:
         tls_key=Path(call.tls_key) if call.tls_key else settings.tls_key,
         secret_file=Path(call.secret_file) if call.secret_file else settings.secret_file,
     )
-    if call.socket or call.listen:
-        settings = replace(settings, socket=Path(call.socket) if call.socket else None, listen=call.listen or "")
-    if (settings.socket is None) == (not settings.listen):
-        message = "one address is needed: --socket PATH or --listen HOST:PORT (or its variable, one of the two)"
+    if call.socket or call.listen or call.nats:
+        socket = Path(call.socket) if call.socket else None
+        settings = replace(settings, socket=socket, listen=call.listen or "", nats=call.nats or "")
+    if sum((settings.socket is not None, bool(settings.listen), bool(settings.nats))) != 1:
+        message = (
+            "one address is needed: --socket PATH, --listen HOST:PORT or --nats URL (or its variable, one of them)"
+        )
+        raise WrongCallError(message)
+    settings = replace(settings, name=call.name or settings.name)
+    if settings.nats and not settings.name:
+        message = "a runner at a broker needs a name: --name NAME (or TASREE_RUNNER_NAME)"
         raise WrongCallError(message)
     return settings
 

@@ -85,7 +85,7 @@ async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeli
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopper.signalled)
     _allow_descriptors()
-    secret = _secret(settings, lifeline)
+    secret = "" if settings.nats else _secret(settings, lifeline)
     if lifeline is not None:
         _die_with_parent(lifeline, stopper, loop)
     slots = settings.slots or default_slots()
@@ -113,7 +113,10 @@ async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeli
         )
         gauging = _gauged(assembled.gauging, settings, dispatcher, journal)
         async with gauging, _warmed(assembled.nursery, dispatcher):
-            await _listen(settings, dispatcher, Daemon(dispatcher, secret, journal), stopper, journal)
+            if settings.nats:
+                await _take_from_broker(settings, dispatcher, stopper, journal)
+            else:
+                await _listen(settings, dispatcher, Daemon(dispatcher, secret, journal), stopper, journal)
     finally:
         await assembled.close()
         if lifeline is not None and settings.socket is not None and _hung_up(lifeline):
@@ -188,6 +191,35 @@ async def _listen(
         await _drain(dispatcher, stopper, settings.drain_s)
         await daemon.close()
         journal.note("stopped")
+
+
+async def _take_from_broker(settings: Settings, dispatcher: Dispatcher, stopper: Stopper, journal: Journal) -> None:
+    """Take jobs from a broker, asked for until it answers, until told to stop."""
+    try:
+        from sandbox_runner.broker.line import Broker  # noqa: PLC0415 - the extra `nats` may not be installed
+        from sandbox_runner.broker.pulling import attach  # noqa: PLC0415
+    except ModuleNotFoundError as fault:
+        message = f"jobs from a broker need the extra `nats`: {fault}"
+        raise SetupError(message) from None
+    if settings.nats_seed_file is not None:
+        read_secret(settings.nats_seed_file)
+    broker = Broker(settings.nats, settings.nats_seed_file, settings.nats_ca_file)
+    puller = await attach(broker, settings.name, dispatcher, journal, stopper.draining)
+    if puller is None:
+        return
+    journal.note("serving", address=settings.nats, name=settings.name, slots=dispatcher.capabilities.slots)
+    await stopper.draining.wait()
+    journal.note("stopping", at_once=stopper.now.is_set(), **dispatcher.counts())
+    draining = asyncio.create_task(puller.drain(settings.drain_s))
+    hurry = asyncio.create_task(stopper.now.wait())
+    await asyncio.wait({draining, hurry}, return_when=asyncio.FIRST_COMPLETED)
+    hurry.cancel()
+    if not draining.done():
+        draining.cancel()
+        await asyncio.gather(draining, return_exceptions=True)
+        await puller.drain(0.0)
+    await puller.close()
+    journal.note("stopped")
 
 
 async def _listen_tcp(settings: Settings, daemon: Daemon) -> asyncio.Server:

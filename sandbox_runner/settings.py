@@ -5,6 +5,7 @@ Law: nothing else in this package reads `os.environ`, and every mistake is told 
 
 import difflib
 import os
+import re
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,12 @@ from sandbox_runner.errors import SetupError
 
 SECRET_CHARACTERS = 16
 """A secret has at least so many; `python -c 'import secrets; print(secrets.token_urlsafe(32))'` makes a good one."""
+
+
+_BROKER = re.compile(
+    r"(?:nats://(?:localhost|127\.0\.0\.1|\[::1\])|nats\+tls://(?:[^\s/:@]+|\[[0-9a-f:]+\])):[0-9]{1,5}"
+)
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 
 
 class SettingsError(SetupError):
@@ -36,6 +43,11 @@ class Settings:
     tls_key: Path | None = None
     secret_file: Path | None = None
     secret: str = ""
+    nats: str = ""
+    """A broker (`nats+tls://HOST:PORT`, on this host `nats://`) from which jobs are taken, in place of an address."""
+    name: str = ""
+    nats_seed_file: Path | None = None
+    nats_ca_file: Path | None = None
     slots: int = 0
     queue: int = 100
     a_learner: int = 2
@@ -109,6 +121,22 @@ def host_and_port(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
+def broker(text: str) -> str:
+    """Read a broker's address: `nats+tls://HOST:PORT`, or `nats://` on this host only. Raises ValueError."""
+    if not _BROKER.fullmatch(text):
+        message = "is not nats://HOST:PORT of this host (127.0.0.1, localhost) or nats+tls://HOST:PORT"
+        raise ValueError(message)
+    return text
+
+
+def runner_name(text: str) -> str:
+    """Read a runner's name, under which the broker knows it. Raises ValueError."""
+    if not _NAME.fullmatch(text):
+        message = "is not 1 to 32 of a-z, 0-9 and inner hyphens"
+        raise ValueError(message)
+    return text
+
+
 def _listen(text: str) -> str:
     host_and_port(text)
     return text
@@ -136,6 +164,10 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("TASREE_RUNNER_TLS_KEY", "tls_key", _path),
     Variable("TASREE_RUNNER_SECRET_FILE", "secret_file", _path),
     Variable("TASREE_RUNNER_SECRET", "secret", _secret),
+    Variable("TASREE_RUNNER_NATS", "nats", broker),
+    Variable("TASREE_RUNNER_NAME", "name", runner_name),
+    Variable("TASREE_RUNNER_NATS_SEED_FILE", "nats_seed_file", _path),
+    Variable("TASREE_RUNNER_NATS_CA_FILE", "nats_ca_file", _path),
     Variable("TASREE_RUNNER_SLOTS", "slots", _whole(1, 256)),
     Variable("TASREE_RUNNER_QUEUE", "queue", _whole(1, 10_000)),
     Variable("TASREE_RUNNER_JOBS_A_LEARNER", "a_learner", _whole(1, 100)),

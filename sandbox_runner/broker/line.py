@@ -15,7 +15,7 @@ import nats
 from nats.aio.client import Client
 from nats.errors import Error
 
-from sandbox_runner.errors import UnavailableError
+from sandbox_runner.errors import SetupError, UnavailableError
 
 LOG = logging.getLogger("tasree.broker")
 FAULTS = (Error, TimeoutError, OSError)
@@ -33,21 +33,6 @@ class Broker:
     authority: Path | None = None
 
 
-def address_fault(text: str) -> str:
-    """Say what is wrong with a broker's address; empty when nothing is."""
-    parts = urlsplit(text)
-    try:
-        port = parts.port
-    except ValueError:
-        port = None
-    plain = parts.scheme in {"nats", "nats+tls"} and parts.hostname and port and not parts.path.strip("/")
-    if not plain or "@" in parts.netloc or parts.query:
-        return "is not nats://HOST:PORT or nats+tls://HOST:PORT"
-    if parts.scheme == "nats" and parts.hostname not in _LOOPBACK:
-        return "leaves this host without TLS: nats+tls://HOST:PORT was expected"
-    return ""
-
-
 async def connect(
     broker: Broker, name: str, reconnected: Callable[[], Awaitable[None]] | None = None, inbox: str = "_INBOX"
 ) -> Client:
@@ -55,9 +40,13 @@ async def connect(
 
     Raises:
         UnavailableError: the broker does not answer or refused us.
+        SetupError: the address leaves this host without TLS.
     """
     parts = urlsplit(broker.address)
     secure = parts.scheme == "nats+tls"
+    if not secure and parts.hostname not in _LOOPBACK:
+        message = f"{broker.address}: beyond this host TLS is needed, nats+tls://HOST:PORT"
+        raise SetupError(message)
     tls = ssl.create_default_context(cafile=None if broker.authority is None else str(broker.authority))
 
     async def fault(error: Exception) -> None:

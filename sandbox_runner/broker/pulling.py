@@ -7,13 +7,14 @@ between, a runner finds the job delivered again.
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, field
+from uuid import uuid4
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.errors import APIError
 
 from sandbox_runner.broker.letters import Beat, end_letters, job_of, refusal_frame, written
-from sandbox_runner.broker.line import AGAIN_S, FAULTS
+from sandbox_runner.broker.line import AGAIN_S, FAULTS, Broker, connect
 from sandbox_runner.broker.names import (
     JOBS,
     PROOF,
@@ -24,7 +25,7 @@ from sandbox_runner.broker.names import (
     result_subject,
 )
 from sandbox_runner.dispatch import Dispatcher
-from sandbox_runner.errors import WireError
+from sandbox_runner.errors import UnavailableError, WireError
 from sandbox_runner.frames import Rejected
 from sandbox_runner.journal import Journal, where
 from sandbox_runner.protocol import PROTOCOL_VERSION, Job
@@ -101,6 +102,12 @@ class Puller:
     def _ended(self, attempt: str) -> bool:
         taken = self._taken.get(attempt)
         return taken is not None and taken.run is not None and taken.run.ending is not None
+
+    async def close(self) -> None:
+        """Leave the broker."""
+        with suppress(*FAULTS):
+            async with asyncio.timeout(2.0):
+                await self._line.close()
 
     async def _cancel(self, letter: Msg) -> None:
         attempt = letter.data[:64].decode("ascii", "replace")
@@ -240,3 +247,34 @@ class Puller:
                 await asyncio.sleep(AGAIN_S)
             else:
                 return
+
+
+async def attach(  # noqa: PLR0913 - each is a thing of its own
+    broker: Broker,
+    name: str,
+    dispatcher: Dispatcher,
+    journal: Journal,
+    stop: asyncio.Event,
+    times: Times | None = None,
+) -> Puller | None:
+    """Ask for the broker until it answers, and begin to take jobs; None when told to stop before.
+
+    Raises:
+        SetupError: the address cannot be used.
+    """
+    told = ""
+    while not stop.is_set():
+        try:
+            line = await connect(broker, name, inbox=f"_INBOX.{name}")
+            puller = Puller(line, name, uuid4().hex, dispatcher, journal, times)
+            await puller.start()
+        except (UnavailableError, *FAULTS) as fault:
+            if str(fault) != told:
+                told = str(fault)
+                journal.note("no_broker", why=told[:200])
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await stop.wait()
+        else:
+            return puller
+    return None

@@ -547,6 +547,7 @@ class BrokerRunner:
             depot = await self._open()
             tell = await depot.end_of(runner, attempt) if look else None
             if tell is None:
+                self._attempts.pop(attempt, None)  # before it is ended: what comes of that is not the job's end
                 await depot.tell_cancel(runner, attempt)
                 await depot.remove(follow.place)
         if follow.where is not Where.BACK:
