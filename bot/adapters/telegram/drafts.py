@@ -4,6 +4,8 @@ import hashlib
 from dataclasses import dataclass, field
 
 from bot.engine.replies import Timings
+from bot.posting import pieces
+from bot.posting.pieces import Keyboard
 
 TEXT_LIMIT = 4000
 """Code points of a text, after parsing; the platform takes 4,096."""
@@ -18,17 +20,6 @@ ROW_LIMIT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Button:
-    """A button: plain text, and at most 64 bytes that it carries."""
-
-    text: str
-    payload: str
-
-
-Keyboard = tuple[tuple[Button, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class TextDraft:
     """A text as HTML."""
 
@@ -39,7 +30,7 @@ class TextDraft:
     @property
     def digest(self) -> str:
         """What tells two contents apart."""
-        return _digest(self.kind, self.html, repr(self.keyboard))
+        return pieces.digest(self.kind, self.html, repr(self.keyboard))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +46,7 @@ class PhotoDraft:
     def digest(self) -> str:
         """What tells two contents apart."""
         drawn = self.content if isinstance(self.content, bytes) else repr(self.content).encode()
-        return _digest(self.kind, hashlib.sha256(drawn).hexdigest(), self.caption, repr(self.keyboard))
+        return pieces.digest(self.kind, hashlib.sha256(drawn).hexdigest(), self.caption, repr(self.keyboard))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +64,7 @@ class FileDraft:
     def digest(self) -> str:
         """What tells two contents apart."""
         content = hashlib.sha256(self.content).hexdigest()
-        return _digest(self.kind, self.name, content, self.ref, self.caption, repr(self.keyboard))
+        return pieces.digest(self.kind, self.name, content, self.ref, self.caption, repr(self.keyboard))
 
 
 Draft = TextDraft | PhotoDraft | FileDraft
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]

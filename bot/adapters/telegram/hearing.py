@@ -18,12 +18,8 @@ from telegram.error import TelegramError
 from bot.adapters.telegram import parse
 from bot.adapters.telegram.drafts import Draft
 from bot.adapters.telegram.parse import Heard, Me, Moved, Nothing, Pressed, Said, Standing, Upload, Who
-from bot.engine.buttons import Op, encode
 from bot.engine.events import ButtonPressed, CodeSent, Entity, Event, FileSent, OddSent, TextSent
-from bot.engine.intake import reading as intake
-from bot.engine.intake.types import Code
-from bot.engine.replies import Choices
-from bot.ports import ChatRow, Shown
+from bot.posting import rerun
 from bot.posting.courier import ANSWERS, Courier
 from bot.posting.lanes import Lane, Lanes
 from bot.posting.ports import Arrival, Done, Inbox, Outbox
@@ -36,29 +32,11 @@ LONG_PART = 3900
 JOIN_S = 0.8
 MOST_JOINED = 200_000
 DOWNLOAD_TRIES = 3
-QUIET_S = 5.0
-"""So long an edit waits for the replies to what was edited."""
 KEPT = timedelta(days=3)
 """The platform delivers an update for a day at most."""
 AGAIN = "1:resend:"
 OVERDUE = timedelta(seconds=60)
 """So old is an update that nobody is answering any more."""
-
-
-class Talk(Protocol):
-    """The face of the app that this adapter needs."""
-
-    async def enter(self, platform: str, external: str, account: str = "", *, greet: bool = True) -> ChatRow:
-        """Give the chat of this account."""
-        ...
-
-    async def take(self, chat: str, event: Event, key: str) -> bool:
-        """Answer an event; False when its key was taken before."""
-        ...
-
-    async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
-        """Give what was said or edited after `change`."""
-        ...
 
 
 class Kept(Outbox, Inbox, Protocol):
@@ -80,7 +58,7 @@ class Hearing:
         self,
         bot: Bot,
         me: Me,
-        talk: Talk,
+        talk: rerun.Talk,
         kept: Kept,
         courier: Courier[Draft],
         word: Callable[[str], str],
@@ -237,20 +215,9 @@ class Hearing:
 
     async def _edited(self, who: Who, event: Event, answers: str, key: str) -> None:
         """Run code again that was edited after it was sent, in the place of the old reply; other edits are ignored."""
-        if isinstance(event, TextSent) and not isinstance(intake.read_text(event.text, event.entities), Code):
-            return
         chat = await self._chat_of(who)
-        await self._courier.quiet(chat, QUIET_S)
-        before = await self._kept.answering(chat, answers)
-        if not before:
-            return
-        numbers = {one.number for one in before}
-        for shown in await self._talk.since(chat, 0):
-            stop = _stop_of(shown) if shown.number in numbers else ""
-            if stop:
-                await self._talk.take(chat, ButtonPressed(stop), f"{key}:stop")
-        await self._courier.take_back(chat, before)
-        await self._take(who, event, answers, key)
+        if rerun.is_code(event) and await rerun.make_room(self._talk, self._kept, self._courier, chat, answers, key):
+            await self._take(who, event, answers, key)
 
     async def _joined(self, item: _Item, said: Said, lane: Lane[_Item]) -> _Item:
         """Wait for the next part of a long paste, which the client cut without saying so."""
@@ -328,12 +295,3 @@ def _together(first: TextSent, second: TextSent) -> TextSent:
 
 def _touch(last: Entity, head: Entity, at: int) -> bool:
     return last.kind == head.kind == "pre" and last.offset + last.length >= at - 1 and head.offset <= at
-
-
-def _stop_of(shown: Shown) -> str:
-    """Give the payload that stops the run shown in a reply; empty when none is under way there."""
-    prefix = encode(Op.CANCEL).rstrip(":")
-    payloads = (
-        choice.payload for block in shown.reply.blocks if isinstance(block, Choices) for choice in block.choices
-    )
-    return next((payload for payload in payloads if payload.startswith(f"{prefix}:")), "")

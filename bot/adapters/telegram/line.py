@@ -32,7 +32,7 @@ from telegram.error import (
     TimedOut,
 )
 
-from bot.adapters.telegram.drafts import Draft, FileDraft, Keyboard, PhotoDraft, TextDraft
+from bot.adapters.telegram.drafts import Draft, FileDraft, PhotoDraft, TextDraft
 from bot.engine.replies import Timings
 from bot.posting import bars
 from bot.posting.errors import (
@@ -44,6 +44,7 @@ from bot.posting.errors import (
     RefusedError,
     UnsureError,
 )
+from bot.posting.pieces import Keyboard
 
 T = TypeVar("T")
 

@@ -2,7 +2,6 @@
 
 import html
 import re
-from functools import lru_cache
 
 from bot.adapters.telegram import render
 from bot.adapters.telegram.drafts import (
@@ -17,40 +16,17 @@ from bot.adapters.telegram.drafts import (
 )
 from bot.engine.buttons import LIMIT as PAYLOAD_LIMIT
 from bot.engine.replies import Reply
-from bot.engine.wording import Wording
+from bot.posting import looks
+from bot.posting.looks import Look, OverLimitError
 from content.schema import Course
 
 _TAG = re.compile(r"<[^>]*>")
 _CODE_IN_PRE = re.compile(r"<pre><code")
 
 
-class OverLimitError(Exception):
-    """A drawn call is over one of the platform's limits; the text says which and by how much."""
-
-
-class _ByHash:
-    """A course that compares by its hash, so that the cache below need not compare whole courses."""
-
-    def __init__(self, course: Course) -> None:
-        self.course = course
-
-    def __hash__(self) -> int:
-        return hash(self.course.hash)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByHash) and other.course.hash == self.course.hash
-
-
-def look(course: Course) -> render.Look:
-    """Give what drawing needs of a course; kept, for a course does not change."""
-    return _look(_ByHash(course))
-
-
-@lru_cache(maxsize=2)
-def _look(kept: _ByHash) -> render.Look:
-    words = Wording(kept.course.phrases)
-    named = {key: words.text(key) for key in render.WORDS if words.has(key)}
-    return render.Look(named, kept.course.pictures)
+def look(course: Course) -> Look:
+    """Give what drawing needs of a course."""
+    return looks.look(course, render.WORDS)
 
 
 def drawn(reply: Reply, course: Course) -> str:
@@ -71,17 +47,15 @@ def _within(call: Draft) -> None:
     entities = source.count("<") // 2 - len(_CODE_IN_PRE.findall(source))
     buttons = [button for row in call.keyboard for button in row]
     payload = max((len(button.payload.encode()) for button in buttons), default=0)
-    for what, size, limit in (
+    looks.hold(
+        text,
         ("characters", len(text), TEXT_LIMIT if isinstance(call, TextDraft) else CAPTION_LIMIT),
         ("bytes", len(source.encode()), BYTE_LIMIT),
         ("entities", entities, ENTITY_LIMIT),
         ("buttons", len(buttons), BUTTON_LIMIT),
         ("buttons in a row", max(map(len, call.keyboard), default=0), ROW_LIMIT),
         ("bytes of a payload", payload, PAYLOAD_LIMIT),
-    ):
-        if size > limit:
-            message = f"{size} {what}, {limit} is the limit: {text[:60]!r}"
-            raise OverLimitError(message)
+    )
     if isinstance(call, TextDraft) and not text.strip():
         message = "a text without anything to be read"
         raise OverLimitError(message)

@@ -6,8 +6,7 @@ too long for a chat goes out as a file, with its head and its end in the chat.
 
 import base64
 import binascii
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import assert_never
 
 from bot.adapters.telegram import rich, tables
@@ -18,15 +17,16 @@ from bot.adapters.telegram.drafts import (
     ENTITY_LIMIT,
     ROW_LIMIT,
     TEXT_LIMIT,
-    Button,
     Draft,
     FileDraft,
-    Keyboard,
     PhotoDraft,
     TextDraft,
 )
 from bot.adapters.telegram.rich import Rich
 from bot.engine import replies
+from bot.posting import pieces
+from bot.posting.looks import Look
+from bot.posting.pieces import Button, Keyboard
 
 WORDS = frozenset(
     {
@@ -45,24 +45,12 @@ WORDS = frozenset(
 CODE_LIMIT = 3000
 """Characters of a block of code shown in the chat; what is longer goes out as a file."""
 _HEAD, _TAIL = 500, 1500
-_CHUNK = 700
 _GAP = "\n\n"
-_LANGUAGES = {"python": "python", "diff": "diff", "pytb": "python"}
-_SUFFIX = {"python": "py", "diff": "diff"}
-_MARKS = {"past": "✓", "now": "▶", "ahead": "·"}
 _SHORT = {2: 18, 3: 12, 4: 8}
 """Characters of a label, by how many stand in a row."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 _SIDES, _RATIO, _PIXELS = 10_000, 20, 25_000_000
 _PHOTO_BYTES = 10_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What drawing needs beside the reply: a few words, and the course's pictures by their keys."""
-
-    words: Mapping[str, str] = field(default_factory=dict)
-    pictures: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def drafts(reply: replies.Reply, look: Look) -> tuple[Draft, ...]:
@@ -79,7 +67,7 @@ def drafts(reply: replies.Reply, look: Look) -> tuple[Draft, ...]:
             case replies.Attachment():
                 late.append(_attachment(block))
             case replies.File():
-                late.append(FileDraft(safe_name(block.name), b"", ref=block.ref))
+                late.append(FileDraft(pieces.safe_name(block.name), b"", ref=block.ref))
             case replies.Timings():
                 packing.put(*tables.timings(block, look.words))
                 late += [PhotoDraft(block, _caption(block.alt))] if block.rows else []
@@ -106,10 +94,7 @@ def keyboard(block: replies.Choices) -> Keyboard:
     texts = [Button(rich.label(choice.label), choice.payload) for choice in block.choices]
     columns = min(max(block.columns, 1), ROW_LIMIT)
     longest = max((len(choice.label) for choice in block.choices), default=0)
-    while columns > 1 and longest > _SHORT.get(columns, 5):
-        columns -= 1
-    rows = (texts[at : at + columns] for at in range(0, len(texts), columns))
-    return tuple(tuple(reversed(row)) for row in rows)
+    return pieces.rows(texts, columns, _SHORT, longest)
 
 
 class _Packing:
@@ -185,7 +170,7 @@ def _cut(spans: replies.Spans, *, strong: bool = False) -> tuple[Rich, ...]:
         return (whole,)
     made: list[Rich] = []
     now = Rich()
-    for piece in (part for one in spans for part in _chunks(one)):
+    for piece in (part for one in spans for part in pieces.chunks(one)):
         whole = now + rich.span(piece, strong=strong)
         if now.size and not fits(whole):
             made.append(now)
@@ -194,18 +179,6 @@ def _cut(spans: replies.Spans, *, strong: bool = False) -> tuple[Rich, ...]:
             whole = rich.line((piece,), strong=strong)
         now = whole
     return (*made, now)
-
-
-def _chunks(one: replies.Span) -> tuple[replies.Span, ...]:
-    if len(one.text) <= _CHUNK or isinstance(one, replies.Link):
-        return (one,)
-    rest, parts = one.text, []
-    while rest:
-        cut = rest.rfind(" ", 1, _CHUNK) + 1 if len(rest) > _CHUNK else len(rest)
-        cut = cut or _CHUNK
-        parts.append(replace(one, text=rest[:cut]))
-        rest = rest[cut:]
-    return tuple(parts)
 
 
 def _bullets(block: replies.Bullets) -> tuple[Rich, ...]:
@@ -228,21 +201,22 @@ def _step(step: replies.Step) -> Rich:
     count = f" {min(max(step.done, 0), step.total)}/{step.total}" if step.total > 0 else ""
     label = rich.prose(step.label, strong=step.state == "now")
     shown = rich.raw(f"{rich.LTR}{count.strip()}{rich.END}") if count else Rich()
-    return rich.raw(f"{rich.ARABIC_MARK}{_MARKS[step.state]} ") + label + rich.raw(" " if count else "") + shown
+    return (
+        rich.raw(f"{rich.ARABIC_MARK}{pieces.STEP_MARKS[step.state]} ") + label + rich.raw(" " if count else "") + shown
+    )
 
 
 def _put_code(packing: _Packing, block: replies.CodeBlock, look: Look) -> list[Draft]:
-    language = _LANGUAGES.get(block.language, "")
+    language = pieces.LANGUAGES.get(block.language, "")
     title = (_title(block.title),) if block.title else ()
     whole = rich.block(block.code, language)
     if whole.size <= CODE_LIMIT and fits(whole):
         packing.put(*_together(*title, whole))
         return []
-    head, tail = block.code[:_HEAD].rpartition("\n")[0], block.code[-_TAIL:].partition("\n")[2]
-    head, tail = head or block.code[:_HEAD], tail or block.code[-_TAIL:]
+    head, tail = pieces.ends(block.code, _HEAD, _TAIL)
     note = _prose(look.words.get("telegram.code_in_file", ""))
     packing.put(*_together(*title, rich.block(head, language)), note, rich.block(tail, language))
-    name = f"{'code' if block.language == 'python' else 'output'}.{_SUFFIX.get(block.language, 'txt')}"
+    name = pieces.file_of(block)
     return [FileDraft(name, block.code.encode("utf-8", "replace"), _caption(block.title))]
 
 
@@ -274,7 +248,7 @@ def _attachment(block: replies.Attachment) -> Draft:
         data = base64.b64decode(block.data, validate=True)
     except (binascii.Error, ValueError):
         data = b""
-    name = safe_name(block.name)
+    name = pieces.safe_name(block.name)
     caption = rich.begun(rich.code(name)).html
     if block.media == "image/png" and is_photo(data):
         return PhotoDraft(data, caption)
@@ -291,10 +265,3 @@ def is_photo(data: bytes) -> bool:
     if not width or not height or width + height > _SIDES or width * height > _PIXELS:
         return False
     return max(width, height) <= _RATIO * min(width, height)
-
-
-def safe_name(name: str) -> str:
-    """Give a bare ASCII file name that starts with no dot and holds no path."""
-    bare = name.rsplit("/", 1)[-1]
-    kept = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "_" for char in bare)
-    return kept.lstrip("._-")[:80] or "file"

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from bot.engine import replies
+from bot.posting.pieces import clean, shown_code
 
 LTR, FIRST_STRONG, END, ARABIC_MARK = "\u2066", "\u2068", "\u2069", "\u061c"
 
-_MARKS = dict.fromkeys([0x061C, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF])
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _ARABIC = re.compile(r"[\u0620-\u064a\u0671-\u06d3]")
 _BEGINS_ARABIC = re.compile(rf"(?:<[a-z]+>)*\s*(?:\u061c|{_ARABIC.pattern})")
 _URL = re.compile(r"(?:https?://|mailto:)[^\s\"'<>]+", re.IGNORECASE)
@@ -57,11 +56,6 @@ class Rich:
 def escaped(text: str) -> str:
     """Escape for the platform, which knows four entities and no more."""
     return html.escape(text, quote=False)
-
-
-def clean(text: str) -> str:
-    """Drop marks of direction and controls, which could only turn our own sentences around or be refused."""
-    return _CONTROLS.sub("", text.translate(_MARKS)).replace("\r", "").encode("utf-8", "replace").decode()
 
 
 def raw(text: str) -> Rich:
@@ -150,7 +144,6 @@ def label(text: str, limit: int = 100) -> str:
 
 def block(text: str, language: str = "") -> Rich:
     """Give a block of code or output, with nothing in it changed but what cannot be shown."""
-    shown = _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4))
-    shown = shown.encode("utf-8", "replace").decode().strip("\n") or " "
+    shown = shown_code(text)
     inside = f'<code class="language-{language}">{escaped(shown)}</code>' if language else escaped(shown)
     return Rich(f"<pre>{inside}</pre>", len(shown), 1)

@@ -19,7 +19,7 @@ from telegram.request import HTTPXRequest
 
 from bot.adapters.telegram import looks, parse, render
 from bot.adapters.telegram.drafts import Draft, FileDraft
-from bot.adapters.telegram.hearing import JOIN_S, PLATFORM, Hearing, Kept, Talk
+from bot.adapters.telegram.hearing import JOIN_S, PLATFORM, Hearing, Kept
 from bot.adapters.telegram.line import TelegramLine, waited_for
 from bot.adapters.telegram.parse import Me
 from bot.adapters.telegram.webhook import Webhook, listening
@@ -30,7 +30,9 @@ from bot.errors import SettingsError
 from bot.ports import Owned, Shown, StoredFile
 from bot.posting.boxes import Drawing, Replies
 from bot.posting.courier import EDIT_EVERY_S, Courier
+from bot.posting.looks import Look
 from bot.posting.pacing import Limits, Pacing
+from bot.posting.rerun import Talk
 from content.schema import Course
 
 LOG = logging.getLogger("tasree.telegram")
@@ -172,7 +174,7 @@ class TelegramChat:
             await self._courier.close()
         await self._application.shutdown()
 
-    def _look(self) -> render.Look:
+    def _look(self) -> Look:
         return looks.look(self._course())
 
     def _draw(self, chat: str, reply: Reply) -> tuple[Draft, ...]:

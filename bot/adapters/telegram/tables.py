@@ -9,27 +9,22 @@ from collections.abc import Mapping
 from bot.adapters.telegram import rich
 from bot.adapters.telegram.rich import Rich
 from bot.engine import replies
+from bot.posting import pieces
 
 
 def timings(block: replies.Timings, words: Mapping[str, str]) -> tuple[Rich, ...]:
     """Give what each variant took, how they compare, and on which machine."""
-    width = max((len(row.shown) for row in block.rows), default=0)
-    firsts = max((len(row.first_call) for row in block.rows), default=0)
-    lines: list[str] = []
-    for row in block.rows:
-        first = f"({row.first_call})" if row.first_call else ""
-        between = f"  {first:<{firsts + 2}}  " if firsts else "  "
-        lines.append(f"{row.shown:>{width}}{between}{row.name[:60]}")
-    pieces: list[Rich] = []
+    lines = pieces.timing_lines(block)
+    made: list[Rich] = []
     if lines:
-        what = words.get("telegram.table", "") if firsts else ""
+        what = words.get("telegram.table", "") if any(row.first_call for row in block.rows) else ""
         said = [rich.begun(rich.prose(what))] if what else []
-        pieces.append(rich.joined([*said, rich.block("\n".join(lines))], "\n"))
+        made.append(rich.joined([*said, rich.block("\n".join(lines))], "\n"))
     if block.ratios:
-        pieces.append(rich.joined([_ratio(ratio, words) for ratio in block.ratios], "\n"))
+        made.append(rich.joined([_ratio(ratio, words) for ratio in block.ratios], "\n"))
     if block.machine:
-        pieces.append(rich.line(block.machine))
-    return tuple(pieces)
+        made.append(rich.line(block.machine))
+    return tuple(made)
 
 
 def _ratio(ratio: replies.RatioRow, words: Mapping[str, str]) -> Rich:
@@ -45,13 +40,8 @@ def _ratio(ratio: replies.RatioRow, words: Mapping[str, str]) -> Rich:
 
 def bits(block: replies.Bits) -> tuple[Rich, ...]:
     """Give the bits of a number: a row a format, in three groups, and the value behind."""
-    width = max((len(row.name) for row in block.rows), default=0)
-    lines = []
-    for row in block.rows:
-        lines.append(f"{row.name:<{width}}  = {row.shown}")
-        lines.append(f"  {row.sign} {row.exponent} {row.fraction}")
     fields = " · ".join(block.fields)
     return (
         rich.begun(rich.prose(block.alt)),
-        rich.joined([rich.begun(rich.prose(fields)), rich.block("\n".join(lines))], "\n"),
+        rich.joined([rich.begun(rich.prose(fields)), rich.block("\n".join(pieces.bits_lines(block)))], "\n"),
     )

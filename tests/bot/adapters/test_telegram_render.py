@@ -10,7 +10,6 @@ from botapi import oracle
 from bot import rehearsal
 from bot.adapters.telegram import render
 from bot.adapters.telegram.drafts import Draft, FileDraft, PhotoDraft, TextDraft
-from bot.adapters.telegram.render import Look
 from bot.app import SystemDice
 from bot.engine import replies
 from bot.engine.replies import (
@@ -32,6 +31,7 @@ from bot.engine.replies import (
     Text,
 )
 from bot.engine.wording import Wording
+from bot.posting.looks import Look
 from content.schema import Course
 
 LTR, END, ALM = "\u2066", "\u2069", "\u061c"

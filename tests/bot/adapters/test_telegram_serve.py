@@ -508,6 +508,11 @@ async def test_a_webhook_takes_only_what_brings_its_secret(place: Place) -> None
                 heads = {webhook.HEAD: secret}
                 async with session.post(f"http://127.0.0.1:{port}/hook", json=body, headers=heads) as answer:
                     assert answer.status == status
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            head = f"POST /hook HTTP/1.0\r\n{webhook.HEAD}: ".encode()
+            writer.write(head + b"\xff\xfe\r\nContent-Length: 2\r\n\r\n{}")  # bytes that are no text
+            assert b" 403 " in await reader.readline()
+            writer.close()
         place.world.webhook = {}
         await chat.bot.shutdown()
     assert taken == [3]

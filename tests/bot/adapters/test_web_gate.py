@@ -23,6 +23,7 @@ def test_a_forged_damaged_or_foreign_cookie_names_nobody() -> None:
         good + "x",
         good[:-1],
         "é.é.é",
+        "\udcff.1",
     ]
     assert [gate.learner(value) for value in forged] == [None] * len(forged)
     assert Gate(b"another key of the installation.").learner(good) is None
@@ -60,6 +61,8 @@ def test_a_conversation_opens_from_its_own_page_alone() -> None:
         "http://127.0.0.1:9090",
         "http://learn.example",
         "file://127.0.0.1:8080",
+        "http://[",
+        "http://\udcff",
     ]
     assert [gate.origin_allowed(origin, "127.0.0.1:8080") for origin in strange] == [False] * len(strange)
     assert not gate.origin_allowed("http://evil.example", "evil.example")
