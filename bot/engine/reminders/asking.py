@@ -38,7 +38,10 @@ def asked(moment: Moment, argument: str = "") -> Turn:
         return _changed(moment, wishes.with_(reminders=False))
     if fold(argument) in _ON:
         return _switched_on(moment, wishes, "")
-    return typed(moment, argument) or _refused(moment, argument)
+    changed = _read(wishes, argument)
+    if changed is None:
+        return _refused(moment, argument)
+    return _set(moment, changed.with_(reminders=bool(changed.zone)), "")  # who names an hour wants to be reminded
 
 
 def pressed(moment: Moment, button: Button) -> Turn:
@@ -93,7 +96,7 @@ def _read(wishes: Wishes, text: str) -> Wishes | None:
 
 
 def _set(moment: Moment, wishes: Wishes, slot: str) -> Turn:
-    """Keep the wishes, unless the hour would fall into the quiet hours."""
+    """Keep the wishes, unless the hour would fall into the quiet hours; without a zone, ask for it next."""
     if schedule.in_quiet(wishes, wishes.minute):
         note = moment.words.say(
             "remind.in_quiet",
@@ -103,6 +106,9 @@ def _set(moment: Moment, wishes: Wishes, slot: str) -> Turn:
         )
         again = (_choice(moment, "hour", "", slot), _choice(moment, "quiet", "", slot))
         return moment.turn(*said(Paragraph(note), *buttons(*again, columns=2)))
+    if not wishes.zone:
+        asked_for = _part(moment, wishes, "zone", slot)
+        return Turn(asked_for.session, (kept(moment, wishes, wishes.last_day), *asked_for.effects))
     return _changed(moment, wishes, slot)
 
 
