@@ -19,7 +19,20 @@ from sandbox_runner.disturbing import look, told
 from sandbox_runner.gpus import clock_reader
 from sandbox_runner.mistakes import Mistakes, arranged
 from sandbox_runner.pinning import Place, apart, place_on
-from sandbox_runner.protocol import Checked, Device, Ending, Fault, Flag, Job, Phase, Progress, Ratio, Reached, Variant
+from sandbox_runner.protocol import (
+    Checked,
+    Device,
+    Ending,
+    Fault,
+    Flag,
+    Insight,
+    Job,
+    Phase,
+    Progress,
+    Ratio,
+    Reached,
+    Variant,
+)
 from sandbox_runner.rounds import BUDGET_S, LEAST_BLOCK_CUDA_NS, Rounds
 from sandbox_runner.warming import WARM_CALLS, WARM_NS, WARM_NS_CUDA, Warming
 
@@ -38,7 +51,8 @@ class Measured:
     """What a timing gave. `ending` is None where the harness fell silent: the wait status tells why.
 
     `checked`: `fresh_inputs` (results agree on fresh seeds and an odd size) or `time_only`.
-    `confirmed`: the parent's own clock confirms every figure within a tenth. `checks` and `share` are an exercise's.
+    `confirmed`: the parent's own clock confirms every figure within a tenth. `checks` and `share` are an exercise's,
+    `insights` an inspection's.
     """
 
     ending: Ending | None
@@ -53,6 +67,7 @@ class Measured:
     reached: Reached | None = None
     checks: tuple[Checked, ...] = ()
     share: float = 0.0
+    insights: tuple[Insight, ...] = ()
 
 
 async def measure(  # noqa: PLR0913 - each is a thing of its own
@@ -117,7 +132,8 @@ class _Timing:
             self.mistakes = Mistakes(self.harness, self.named, lines, cuda)
             await self.mistakes.look()
             await self.harness.ask(Done, "imports")
-        with self.harness.phase(Phase.RUN):
+        # What is compiled may be called in the set-up already.
+        with self.harness.phase(Phase.COMPILE if self._compiles() else Phase.RUN):
             setup, _, _ = await self.harness.ask(SetUp, "setup")
         if self.own:
             await self._after_its_own(setup)
