@@ -40,8 +40,15 @@ _POWER = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+")
 
+_HALF = re.compile("[\ud800-\udfff]")
+
 ARABIC = re.compile(r"[\u0621-\u064a]")
 """One Arabic letter."""
+
+
+def whole(text: str) -> str:
+    """Put U+FFFD in the place of half a character, which cannot be encoded, hence neither stored, shown nor run."""
+    return _HALF.sub("\ufffd", text)
 
 
 def stripped(text: str) -> str:

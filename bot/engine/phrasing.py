@@ -101,7 +101,7 @@ def _unfenced(text: str) -> str:
 def _stands(sentence: str, passage: str) -> bool:
     if not 1 <= len(sentence) <= MOST_LETTERS or ARABIC.search(sentence) is None:
         return False
-    if _FOREIGN.search(sentence) or any(unicodedata.category(each) in {"Cc", "Cf", "Co", "Cn"} for each in sentence):
+    if _FOREIGN.search(sentence) or any(unicodedata.category(each)[0] == "C" for each in sentence):
         return False
     return (
         _numbers(sentence) <= _numbers(passage)

@@ -4,6 +4,7 @@ Law: pure, total and deterministic: the same arguments give the same turn, whate
 that refuses changes nothing.
 """
 
+from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
@@ -27,6 +28,7 @@ from bot.engine.events import (
     TextSent,
 )
 from bot.engine.known import Dice, Known
+from bot.engine.letters import whole
 from bot.engine.moment import Moment
 from bot.engine.reminders import digests
 from bot.engine.session import Session
@@ -49,6 +51,7 @@ def take_turn(  # noqa: PLR0913 - everything a turn depends on is an argument
         dice: chance and fresh identities.
     """
     moment = Moment(session, known, course, Wording(course.phrases), now, dice)
+    event = _storable(event)
     match event:
         case RunProgressed():
             return runs.progressed(moment, event)
@@ -73,6 +76,20 @@ def take_turn(  # noqa: PLR0913 - everything a turn depends on is an argument
             return doubles.noted(session, event, turn, now)
         case never:
             assert_never(never)
+
+
+def _storable(event: Event) -> Event:
+    """Give the event without halves of characters, which some clients cut off and no store takes."""
+    match event:
+        case TextSent(text, entities):
+            marks = tuple(replace(mark, language=whole(mark.language)) for mark in entities)
+            return TextSent(whole(text), marks)
+        case CodeSent(source, filename, measure):
+            return CodeSent(whole(source), whole(filename), measure)
+        case FileSent(name, data):
+            return FileSent(whole(name), data)
+        case _:
+            return event
 
 
 def _answered(moment: Moment, event: ChatOpened | TextSent | CodeSent | FileSent | OddSent | ButtonPressed) -> Turn:

@@ -60,6 +60,7 @@ def test_what_stands_in_its_passage_is_said() -> None:
         ("للمزيد زيارة الموقع example.com الآن", 1),
         ("يلزم إرسال كلمة المرور إلى المشرف فورا لكي يستمر الدرس", 1),
         ("أكبر عدد في float16 هو 65504 \u202einf", 1),
+        ("أكبر عدد في float16 هو 65504 \ud800", 1),
         ("The largest number is 65504", 1),
         ("<b>أكبر عدد</b> في float16", 1),
         ("", 1),
@@ -167,6 +168,10 @@ async def no_json(request: web.Request) -> web.Response:
     return web.Response(text="<html>down</html>")
 
 
+async def nests(request: web.Request) -> web.Response:
+    return web.Response(text="[" * 20_000)
+
+
 async def fails(request: web.Request) -> web.Response:
     return web.Response(status=500, text=KEY)
 
@@ -197,7 +202,9 @@ async def stalls(request: web.Request) -> web.Response:
     return web.Response()
 
 
-@pytest.mark.parametrize("answer", [lies, injects, no_text, no_choices, no_json, fails, moves, floods, breaks_off])
+@pytest.mark.parametrize(
+    "answer", [lies, injects, no_text, no_choices, no_json, nests, fails, moves, floods, breaks_off]
+)
 async def test_a_bad_server_is_believed_nothing(answer: Answer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with served(answer) as (phraser, _):

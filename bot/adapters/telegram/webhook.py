@@ -47,11 +47,11 @@ async def listening(
 
     async def posted(request: web.Request) -> web.Response:
         given = request.headers.get(HEAD, "")
-        if not hmac.compare_digest(given.encode(), webhook.secret.encode()):
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), webhook.secret.encode()):
             raise web.HTTPForbidden
         try:
             update = Update.de_json(json.loads(await request.read()), bot)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             LOG.warning("a post is no update: %s", type(error).__name__)
             raise web.HTTPBadRequest from error
         await take_in([update])

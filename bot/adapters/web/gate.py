@@ -60,7 +60,10 @@ class Gate:
             return False
         if origin in self.origins:
             return True
-        parts = urlsplit(origin)
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
         return parts.scheme in {"http", "https"} and parts.netloc == host and self.host_allowed(host)
 
     def sign(self, external: str) -> str:
@@ -73,7 +76,7 @@ class Gate:
             return None
         try:
             version, _, external = self._signer().unsign(value).decode().partition(".")
-        except (BadSignature, UnicodeDecodeError):
+        except (BadSignature, UnicodeError):  # a header may hold bytes that are no text
             return None
         return external if version == _VERSION and external else None
 

@@ -3,17 +3,14 @@
 Law: offsets are untrusted; whatever they are, a stretch of the text comes out.
 """
 
-import re
-
 from bot.engine.events import Entity
 from bot.engine.intake.bare import asks_to_run, part
 from bot.engine.intake.fences import Block, Marked, Tongue, inline, located, tongue
 from bot.engine.intake.lex import INVISIBLE
 from bot.engine.intake.lines import Look, look
 from bot.engine.intake.prompts import is_session
+from bot.engine.letters import whole
 
-# half a character cannot be encoded, hence neither stored nor run
-_HALF = re.compile("[\ud800-\udfff]")
 _PRE, _CODE = frozenset({"pre"}), frozenset({"code"})
 _MARKERS = {"bold": "**", "italic": "__", "strikethrough": "~~", "spoiler": "||"}
 
@@ -25,7 +22,7 @@ def newlines(text: str) -> str:
         # some web pages and PDFs know no other end of line
         for end in "\u2028\u2029\u0085":
             plain = plain.replace(end, "\n")
-    return _HALF.sub("\ufffd", plain)
+    return whole(plain)
 
 
 def entity_blocks(text: str, entities: tuple[Entity, ...]) -> tuple[list[Block], list[str]]:

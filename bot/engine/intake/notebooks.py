@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 
 from bot.engine.intake.types import Reason, Refused
+from bot.engine.letters import whole
 
 _PYTHON = ("python", "ipython", "xpython")
 
@@ -53,7 +54,7 @@ def _language(book: Mapping[str, object]) -> str:
     for key, name in (("language_info", "name"), ("kernelspec", "language")):
         part = metadata.get(key)
         if isinstance(part, dict) and isinstance(part.get(name), str):
-            return str(part[name])
+            return whole(str(part[name]))
     return ""
 
 
@@ -72,7 +73,7 @@ def _cells(book: Mapping[str, object]) -> list[object] | None:
 
 def _source(source: object) -> str | None:
     if isinstance(source, str):
-        return source
+        return whole(source)
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
-        return "".join(source)
+        return whole("".join(source))
     return None
