@@ -73,3 +73,8 @@ class NatsServer:
         """Let it go on."""
         if self._process is not None:
             os.kill(self._process.pid, signal.SIGCONT)
+
+    def reload(self) -> None:
+        """Let it read its configuration anew."""
+        if self._process is not None:
+            os.kill(self._process.pid, signal.SIGHUP)
