@@ -6,6 +6,7 @@ unknown codes raise `WireError` with the path of the value; nothing is coerced.
 
 import dataclasses
 import math
+import sys
 import types
 from enum import StrEnum
 from functools import cache
@@ -113,7 +114,7 @@ def _decode_dataclass(kind: type, value: object, path: str) -> object:
 
 
 def _decode_scalar(kind: Any, value: object, path: str) -> object:  # noqa: ANN401 - a type form
-    if kind is float and type(value) is int:
+    if kind is float and type(value) is int and abs(value) <= sys.float_info.max:
         return float(value)
     if kind in {bool, int, float, str} and type(value) is kind:
         if kind is float and not math.isfinite(cast("float", value)):

@@ -27,7 +27,7 @@ from sandbox_runner.protocol import (
     Recompile,
 )
 
-_MOST, _MOST_COUNT = 64, 10_000_000
+_MOST, _MOST_COUNT, _MOST_BYTES = 64, 10_000_000, 1 << 44
 _LONG, _LONGEST_KERNEL = 200, 6000
 _LANGUAGES = {"cpp", "triton"}
 
@@ -126,7 +126,7 @@ class _Looking:
             nodes=_count(found.nodes),
             eager_kernels=_count(found.eager_kernels),
             launches=_count(found.launches),
-            peak_bytes=max(0, found.peak_bytes),
+            peak_bytes=min(max(found.peak_bytes, 0), _MOST_BYTES),
         )
 
 

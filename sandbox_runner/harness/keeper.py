@@ -110,6 +110,7 @@ class Keeper:
             self._become_the_learner()
             if self._begin is not None:
                 self._begin(self._channel)
+            ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)  # as after the exec; /proc is ours to write only so
             with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
                 score.write("1000")
             os.set_inheritable(self._channel, True)  # noqa: FBT003 - the library's own shape

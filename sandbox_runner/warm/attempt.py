@@ -159,6 +159,8 @@ def chance() -> list[str]:
         drawn.append(str(numpy.random.random()))
     if (torch := sys.modules.get("torch")) is not None:
         drawn.append(str(torch.rand(2).tolist()))
+    if (processes := sys.modules.get("multiprocessing.process")) is not None:
+        drawn.append(bytes(processes.current_process().authkey).hex())
     return drawn
 
 

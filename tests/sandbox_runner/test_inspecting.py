@@ -1,9 +1,11 @@
 """What goes on inside a variant, behind real walls: breaks and kernels, operations, memory, precision."""
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
+from sandbox_runner.codec import encode
 from sandbox_runner.harness.listening import Heard
 from sandbox_runner.protocol import Ending, JobKind, Limits
 
@@ -41,6 +43,28 @@ User code traceback:
     f(x)
   File "code.py", line 7, in f
     if z.item() > 0:
+"""
+FORGES = """\
+# %% setup
+import gc
+BITES = "\\u202eA\\x1b[31m\\ud800" * 40
+FORGED = {
+    "graphs": 10**22, "nodes": -10**21, "launches": 10**22, "eager_kernels": 10**22, "peak_bytes": 10**22,
+    "breaks": [{"reason": BITES, "line": 10**20}] * 3,
+    "recompiles": [{"function": BITES, "why": BITES, "line": -5}],
+    "guards": [BITES] * 100, "libraries": [BITES] * 99,
+    "kernels": [{"name": BITES, "language": "cpp", "source": BITES * 26}] * 9,
+    "operations": [{"name": BITES, "calls": 10**22, "share": 1e300}],
+    "products": [{"op": BITES, "precision": BITES, "shape": BITES, "count": 10**22}],
+    "first_ns": 1e300, "again_ns": -1e300,
+}
+for held in gc.get_objects():
+    name = getattr(held, "__qualname__", "") if type(held) is type(lambda: 0) else ""
+    if name == "look" and held.__code__.co_argcount == 2 and "first_ns" in str(held.__code__.co_consts):
+        held.__code__ = (lambda ears, call: FORGED_).__code__
+        held.__globals__["FORGED_"] = FORGED
+# %% a
+1 + 1
 """
 AGAIN = """\
 Recompiling function f in code.py:4
@@ -145,3 +169,19 @@ async def test_names_made_by_the_learner_are_cut_and_control_characters_shown(wa
     seen = await walls.run(source, kind=JobKind.INSPECT)
     assert seen.ending is Ending.OK, seen.fault
     assert all(len(one.name) <= 200 for one in seen.insights[0].operations)
+
+
+@pytest.mark.sandbox
+async def test_figures_that_the_learners_code_forges_are_bounded(walls: "Walls") -> None:
+    seen = await walls.run(FORGES, kind=JobKind.INSPECT)
+    assert seen.ending is Ending.OK, seen.fault
+    (found,) = seen.insights
+    counts = (found.graphs, found.nodes, found.launches, found.eager_kernels, found.peak_bytes)
+    assert all(0 <= count < 2**53 for count in counts), counts
+    assert found.peak_bytes > 10**9  # the forged one came so far
+    assert len(found.guards) == 64
+    assert len(found.kernels[0].source) < 100_000
+    shown = json.dumps(encode(found), ensure_ascii=False)
+    assert shown.encode()  # no half of a character
+    assert not any(sign in shown for sign in ("\u202e", "\\u001b"))
+    assert 0 <= found.again_ns <= found.first_ns < 60e9

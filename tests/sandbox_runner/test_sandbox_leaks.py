@@ -1,6 +1,7 @@
 """That many jobs leave the runner and its host as they were: descriptors, tasks, groups, mounts, folders."""
 
 import asyncio
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,3 +59,24 @@ async def test_a_job_cancelled_at_any_moment_of_its_start_leaves_nothing(walls: 
             continue
     assert walls.survivors() == []
     assert {name: count for name, count in _counts(walls).items() if count > before[name]} == {}
+
+
+def _spared(score: str) -> str:
+    """Set how far this process is spared, where the kernel lets it; give what it was."""
+    own = Path("/proc/self/oom_score_adj")
+    before = own.read_text()
+    with contextlib.suppress(PermissionError):
+        own.write_text(score or before)
+    return before
+
+
+async def test_no_job_is_spared_with_its_runner_when_the_host_runs_out_of_memory(walls: "Walls") -> None:
+    before = _spared("")
+    _spared("-100")
+    try:
+        result = await walls.run("print(open('/proc/1/oom_score_adj').read(), open('/proc/self/oom_score_adj').read())")
+    finally:
+        _spared(before)
+    init, job = map(int, result.stdout.head.split())
+    assert init >= 0
+    assert job == 1000

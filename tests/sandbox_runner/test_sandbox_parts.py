@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from sandbox_runner.codec import decode
 from sandbox_runner.errors import SetupError, WireError
+from sandbox_runner.protocol import Limits
 from sandbox_runner.sandbox import probing
 from sandbox_runner.sandbox.cgroup import Cgroups, NoCgroupError, _limit_v1, find_cgroups
 from sandbox_runner.sandbox.policy import Seccomp, load_policy
@@ -39,6 +41,11 @@ def test_a_policy_with_an_unknown_key_is_refused(tmp_path: Path) -> None:
     (tmp_path / "policy.json").write_text(json.dumps(policy | {"extra": 1}))
     with pytest.raises(WireError, match="extra"):
         load_policy(tmp_path / "policy.json")
+
+
+def test_a_number_too_large_for_a_figure_is_refused_where_it_stands() -> None:
+    with pytest.raises(WireError, match=r"\$\.run_s"):
+        decode(Limits, {"run_s": 10**400})
 
 
 def _tree(tmp_path: Path, cgroup: str, mounts: list[str]) -> Path:

@@ -76,7 +76,9 @@ def forget() -> None:
 
 
 def awake(threads: int) -> None:
-    """In a child: chance of its own, and as many threads as the job has; python's own `random` sees to itself."""
+    """In a child: chance and a key of its own, and as many threads as the job has; `random` sees to itself."""
+    if (processes := sys.modules.get("multiprocessing.process")) is not None:
+        processes.current_process().authkey = os.urandom(32)
     if (numpy := sys.modules.get("numpy")) is not None:
         numpy.random.seed()
     if threads != 1:
