@@ -33,6 +33,8 @@ SOME_BYTES = 1 << 30
 LEAST_SERVER = 14
 SLACK = timedelta(minutes=2)
 _OTHERS = 0o077
+_STRANGERS = 0o027
+"""A secret that was put there by root may be read by the group: how clusters hand files to a user."""
 
 Survey = Callable[[Path], tuple[Course | None, Sequence[Fault]]]
 Opening = Callable[[Settings, Mapping[str, str]], AbstractAsyncContextManager[Runner]]
@@ -111,10 +113,10 @@ def _folder(found: Settings) -> Iterator[Finding]:
     yield _closed("data", data, about.st_mode)
 
 
-def _closed(thing: str, path: Path, mode: int) -> Finding:
+def _closed(thing: str, path: Path, mode: int, others: int = _OTHERS) -> Finding:
     """Tell whether others may open it."""
-    if not mode & _OTHERS:
-        return Finding(thing, State.OK, f"{path} is the owner's alone")
+    if not mode & others:
+        return Finding(thing, State.OK, f"{path} is closed to others")
     fitting = "700" if stat.S_ISDIR(mode) else "600"
     return Finding(thing, State.BAD, f"{path} is open to others ({mode & 0o777:o})", f"chmod {fitting} {path}")
 
@@ -200,11 +202,11 @@ def _tokens(found: Settings, environment: Mapping[str, str]) -> Iterator[Finding
             yield Finding(platform, State.BAD, seen, f"copy it anew, on one line, without quotes, for {name}")
         elif file and not environment.get(name):
             path = Path(file).expanduser()
-            yield _closed(platform, path, path.stat().st_mode)
+            yield _closed(platform, path, path.stat().st_mode, _STRANGERS)
         else:
             yield Finding(platform, State.NOTE, "a token in the environment", f"a file is safer: {name}_FILE")
     if found.runner_secret_file is not None:
-        yield _closed("secret", found.runner_secret_file, found.runner_secret_file.stat().st_mode)
+        yield _closed("secret", found.runner_secret_file, found.runner_secret_file.stat().st_mode, _STRANGERS)
 
 
 def _space(found: Settings) -> Iterator[Finding]:

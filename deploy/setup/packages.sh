@@ -17,6 +17,7 @@ has_library libseccomp.so.2 || missing+=(libseccomp2)
 "${LEARNERS_BASE:-/usr/bin/python3}" -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 if [ "$part" = test ]; then
     command -v chromium >/dev/null || missing+=(chromium)
+    command -v systemd-analyze >/dev/null || missing+=(systemd) # checks the units; nothing of it is started
     # Debian keeps the server's programs off the PATH, in a folder a version.
     command -v initdb >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || missing+=(postgresql)
 fi

@@ -1,0 +1,139 @@
+"""Every unit, manifest and Containerfile under deploy/, held against the tool that knows its form."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from bot import __main__ as bot_entry
+from bot.settings import load
+from sandbox_runner import __main__ as runner_entry
+from sandbox_runner import settings as runner_settings
+
+ROOT = Path(__file__).resolve().parent.parent
+DEPLOY = ROOT / "deploy"
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+CONTAINERFILES = sorted((DEPLOY / "containers").glob("*.Containerfile"))
+SYSTEMD = shutil.which("systemd-analyze")
+EXPOSURE = {"tasree-runner": 65}
+"""The most that `systemd-analyze security` may find, in tenths; a bot's is 25."""
+
+needs_systemd = pytest.mark.skipif(SYSTEMD is None, reason="systemd-analyze is not installed")
+
+
+def ran(*words: str | Path) -> None:
+    ended = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stderr == ""
+
+
+def program(name: str) -> Path:
+    return Path(sys.executable).with_name(name)
+
+
+def documents(path: Path) -> list[dict[str, object]]:
+    return list(yaml.safe_load_all(path.read_text()))
+
+
+def settings_known() -> set[str]:
+    return set(re.findall(r"TASREE_[A-Z_]+", "".join(path.read_text() for path in DEPLOY.glob("*.env.example"))))
+
+
+@needs_systemd
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
+def test_systemd_finds_no_fault_in_a_unit(unit: Path, tmp_path: Path) -> None:
+    here = tmp_path / unit.name
+    here.write_text(unit.read_text().replace("/opt/tasree", str(ROOT)))
+    ran("systemd-analyze", "verify", "--man=no", here)
+
+
+@needs_systemd
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
+def test_a_unit_is_as_closed_as_it_was(unit: Path) -> None:
+    most = EXPOSURE.get(unit.stem, 25)
+    ran("systemd-analyze", "security", "--offline=yes", "--no-pager", f"--threshold={most}", unit)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
+def test_what_a_unit_starts_is_a_command_of_ours(unit: Path) -> None:
+    started = re.findall(r"^ExecStart=\S+ -m (bot|sandbox_runner) (.+)$", unit.read_text(), re.MULTILINE)
+    assert len(started) == 1
+    package, words = started[0]
+    entry = bot_entry if package == "bot" else runner_entry
+    assert entry._parser().parse_args(words.split()).command == words
+
+
+def test_each_platform_has_a_unit() -> None:
+    assert [path.stem for path in UNITS] == ["tasree-discord", "tasree-runner", "tasree-telegram", "tasree-web"]
+
+
+@pytest.mark.parametrize("path", [*UNITS, *MANIFESTS, *CONTAINERFILES, DEPLOY / "compose.yaml"], ids=lambda p: p.name)
+def test_only_settings_that_exist_are_named(path: Path) -> None:
+    assert set(re.findall(r"TASREE_[A-Z_]+", path.read_text())) <= settings_known()
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
+def test_a_manifest_has_the_form_that_kubernetes_reads(path: Path) -> None:
+    for document in documents(path):
+        kubernetes_validate.validate(document, "1.34", strict=True)
+        metadata = document["metadata"]
+        assert isinstance(metadata, dict)
+        assert document["kind"] == "Namespace" or metadata["namespace"] == "tasree"
+
+
+def test_a_manifest_with_a_word_that_kubernetes_does_not_know_is_refused() -> None:
+    document = documents(DEPLOY / "kubernetes" / "namespace.yaml")[0]
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate({**document, "spce": {}}, "1.34", strict=True)
+
+
+def test_compose_has_the_form_of_its_specification() -> None:
+    schema = "vendor.compose-spec"
+    ended = subprocess.run(
+        [program("check-jsonschema"), "--builtin-schema", schema, DEPLOY / "compose.yaml"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_compose_starts_commands_of_ours_and_no_secret_that_is_not_named() -> None:
+    told = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    for name, service in told["services"].items():
+        named = {one if isinstance(one, str) else one["source"] for one in service["secrets"]}
+        assert named <= set(told["secrets"])
+        if name != "runner":
+            assert bot_entry._parser().parse_args(service["command"]).command == name
+
+
+@pytest.mark.parametrize("path", CONTAINERFILES, ids=lambda path: path.stem)
+def test_the_linter_finds_no_fault_in_a_containerfile(path: Path) -> None:
+    ran(program("hadolint"), "--no-color", "--failure-threshold", "style", path)
+    copied = re.findall(r"^COPY (.+) \S+$", path.read_text(), re.MULTILINE)
+    assert all((ROOT / name).exists() for line in copied for name in line.split())
+
+
+def test_the_runners_settings_in_its_manifest_can_be_read() -> None:
+    spec = next(each for each in documents(DEPLOY / "kubernetes" / "runner.yaml") if each["kind"] == "Deployment")
+    container = yaml.safe_load(yaml.safe_dump(spec))["spec"]["template"]["spec"]["containers"][0]
+    told = {one["name"]: one.get("value", "a secret that is long enough") for one in container["env"]}
+    assert runner_settings.read_settings(told).secret
+
+
+@pytest.mark.parametrize("name", ["web", "telegram", "discord"])
+def test_the_bots_settings_in_its_manifest_are_read(name: str, tmp_path: Path) -> None:
+    spec = next(each for each in documents(DEPLOY / "kubernetes" / f"{name}.yaml") if each["kind"] == "Deployment")
+    container = yaml.safe_load(yaml.safe_dump(spec))["spec"]["template"]["spec"]["containers"][0]
+    told = {one["name"]: one["value"] for one in container["env"]}
+    (tmp_path / "file").write_text("x")
+    mounted = {
+        name: str(tmp_path / "file") if value.startswith("/etc/tasree") else value for name, value in told.items()
+    }
+    assert load(mounted).runner == "tls://tasree-runner:7443"
