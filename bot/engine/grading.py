@@ -133,7 +133,7 @@ def _without_its_exercise(moment: Moment, result: Result, job: Job) -> tuple[Blo
         Heading(words.say("exercise.result_gone")),
         Paragraph(words.say("exercise.gone")),
         *outputs.fault(moment, result, job.source),
-        *measured.timings(moment, result),
+        *measured.timings(moment, measured.worded(moment, result)),
         *buttons(presses.command(moment, Command.EXERCISE), presses.command(moment, Command.MAP)),
     )
 
@@ -147,7 +147,7 @@ def _told(moment: Moment, graded: _Graded, standing: Standing) -> tuple[Block, .
         *_checks(moment, graded),
         *results.limit(moment, result.reached),
         *outputs.fault(moment, result, graded.job.source),
-        *measured.timings(moment, result),
+        *measured.timings(moment, measured.worded(moment, result)),
         *_share(moment, result),
         *_to_improve(moment, result),
         *outputs.streams(moment, result),
@@ -212,7 +212,7 @@ def _share(moment: Moment, result: Result) -> tuple[Block, ...]:
 
 def _to_improve(moment: Moment, result: Result) -> tuple[Block, ...]:
     """Give at most three things to improve, and what else there is to know of the figures."""
-    found = measured.flags(moment, result)
+    found = measured.flags(moment, measured.worded(moment, result))
     mistakes = any("mistake" in flag.values for flag in result.flags)
     head = (Paragraph((Strong(moment.words.text("exercise.to_improve")),)),) if found and mistakes else ()
     return (*head, *found)

@@ -4,17 +4,41 @@ Law: digits only as the interval allows; no figure without its machine; the firs
 clock confirms it is always said.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from bot.engine import reached
 from bot.engine.figures import duration, duration_within, interval, interval_ends, percent, plain, size, within
 from bot.engine.moment import Moment
 from bot.engine.replies import Block, Bullets, Code, Number, Paragraph, RatioRow, Spans, Text, TimingRow, Timings
-from sandbox_runner.protocol import Claim, Flag, Machine, Ratio, Result, Variant
+from sandbox_runner.protocol import Claim, Flag, JobKind, Machine, Ratio, Result, Variant
 
 _FIRST_CALL_APART = 3.0
 """A first call this many times the median is shown: below that it is only a first call."""
 _NAME = 60
 """Characters of a variant's name that are shown."""
 _MOST_FLAGS, _MOST_MISTAKES = 8, 3
+_ROLES = {"starter": "exercise.starter", "submission": "exercise.own_code", "reference": "exercise.reference"}
+
+
+def worded(moment: Moment, result: Result) -> Result:
+    """Give a submission's result with its three codes named in words; any other result as it is."""
+    return in_words(moment, result) if result.kind is JobKind.EXERCISE else result
+
+
+def in_words(moment: Moment, result: Result) -> Result:
+    """Name the codes of an exercise in words, wherever a name stands for one of them."""
+    named = {code: moment.words.text(key) for code, key in _ROLES.items()}
+
+    return replace(
+        result,
+        variants=tuple(replace(each, name=named.get(each.name, each.name)) for each in result.variants),
+        ratios=tuple(
+            replace(each, name=named.get(each.name, each.name), against=named.get(each.against, each.against))
+            for each in result.ratios
+        ),
+        flags=tuple(replace(each, values=_with_names(each.values, named)) for each in result.flags),
+    )
 
 
 def timings(moment: Moment, result: Result) -> tuple[Block, ...]:
@@ -70,6 +94,11 @@ def machine_line(moment: Moment, machine: Machine) -> Spans:
     if not parts:
         return words.say("machine.unknown")
     return tuple(span for i, part in enumerate(parts) for span in ((Text("، "), *part) if i else part))
+
+
+def _with_names(values: Mapping[str, str | float], named: Mapping[str, str]) -> dict[str, str | float]:
+    code = values.get("name")
+    return {**values, "name": named[code]} if isinstance(code, str) and code in named else dict(values)
 
 
 def _oriented(ratio: Ratio) -> tuple[float, float, float]:

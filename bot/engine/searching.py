@@ -27,7 +27,7 @@ def finished(moment: Moment, result: Result, job: Job, purpose: Purpose, slot: s
     mistakes = tuple(
         flag for flag in result.flags if "mistake" in flag.values and (flag.line is None or flag.line <= last)
     )
-    told = measured.flags(moment, replace(result, flags=mistakes))
+    told = measured.flags(moment, measured.in_words(moment, replace(result, flags=mistakes)))
     well = result.ending is Ending.OK
     task = presses.exercise(moment, *found) if found else presses.command(moment, Command.EXERCISE)
     first, *more = said(

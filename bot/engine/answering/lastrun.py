@@ -61,7 +61,7 @@ def told(moment: Moment, asked: OfRun) -> Turn:
         key = "about.none" if last is None else "about.under_way"
         ways = buttons(presses.command(moment, Command.TIME), presses.go_on_with_series(moment))
         return moment.turn(*said(*meaning, Paragraph(words.say(key)), *replying.still_open(moment), *ways))
-    body: tuple[Block, ...] = (*meaning, *_of_result(moment, asked.aspect, last, last.result))
+    body: tuple[Block, ...] = (*meaning, *_of_result(moment, asked.aspect, last, measured.worded(moment, last.result)))
     if replying.tells_answer(moment, *body):
         return replying.withheld(moment)
     head = Heading(words.say("about.title", file=Code(last.job.filename[:_NAME])))
