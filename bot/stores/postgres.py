@@ -74,6 +74,7 @@ def _engine(
         max_overflow=0,
         pool_timeout=STATEMENT_S,
         pool_pre_ping=True,  # a server that restarted left dead connections in the pool
+        hide_parameters=True,  # an error is logged, and learners' words are in them
         isolation_level=isolation_level,
         connect_args={
             "timeout": CONNECT_S,

@@ -49,9 +49,14 @@ def open_store(path: Path, key: bytes, identity: Callable[[], str], patience_s: 
     url = f"sqlite+aiosqlite:///{path}"
     # Readers run each statement by itself: a BEGIN and a ROLLBACK around one SELECT would double its cost.
     reader = create_async_engine(
-        url, pool_size=READERS, max_overflow=0, isolation_level="AUTOCOMMIT", pool_reset_on_return=None
+        url,
+        pool_size=READERS,
+        max_overflow=0,
+        isolation_level="AUTOCOMMIT",
+        pool_reset_on_return=None,
+        hide_parameters=True,  # an error is logged, and learners' words are in them
     )
-    writer = create_async_engine(url, pool_size=1, max_overflow=0, pool_timeout=BUSY_MS / 1000)
+    writer = create_async_engine(url, pool_size=1, max_overflow=0, pool_timeout=BUSY_MS / 1000, hide_parameters=True)
     _set_up(reader)
     _set_up(writer, "BEGIN IMMEDIATE")
     return SqlStore(Door(reader, patience_s), Door(writer, patience_s), key, identity)

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from bot.engine.effects import Ask, CheckCode, CloseAsk, CountTry, Edit, Forget, OpenAsk, Record, RunCode, Say, Turn
@@ -96,13 +97,22 @@ async def test_a_server_that_is_not_there_is_refused_by_address_without_its_pass
 
 async def test_what_a_learner_sends_is_stored_whatever_its_characters(store: SqlStore) -> None:
     chat = (await store.enter("web", "a", NOW)).id
-    text = "قبل \0 بعد \U0001f680 '; DROP TABLE chats; --"
-    await commit(store, chat, Say(reply(text)), Record((OpenAsk(ask("q1")),)))
-    await commit(store, chat, Record((CountTry("q1", text),)))
-    assert texts(await store.since(chat, 0)) == [text]
+    sent = "قبل \0 بعد \U0001f680 '; DROP TABLE chats; --"
+    await commit(store, chat, Say(reply(sent)), Record((OpenAsk(ask("q1")),)))
+    await commit(store, chat, Record((CountTry("q1", sent),)))
+    assert texts(await store.since(chat, 0)) == [sent]
     found = (await store.load(chat, Needs(ask="q1"))).ask
     assert found is not None
-    assert found.answer.replace("\0", "\ufffd") == text.replace("\0", "\ufffd")
+    assert found.answer.replace("\0", "\ufffd") == sent.replace("\0", "\ufffd")
+
+
+async def test_a_fault_of_the_database_repeats_nothing_of_what_a_learner_sent(store: SqlStore) -> None:
+    for door in (store._reader, store._writer):
+        with pytest.raises(DBAPIError) as told:
+            async with door.begin() as connection:
+                await connection.execute(text("SELECT * FROM nothing_of_that_name WHERE it = :it"), {"it": "a secret"})
+        assert "nothing_of_that_name" in str(told.value)
+        assert "a secret" not in str(told.value)
 
 
 async def test_an_account_keeps_its_chat_and_learners_are_hashed(store: SqlStore) -> None:
