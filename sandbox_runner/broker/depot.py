@@ -85,12 +85,19 @@ class Depot:
     # --- assignments --------------------------------------------------------------------------------------------------
 
     async def assignment(self, job_id: str) -> tuple[Assignment | None, int]:
-        """Give which attempt at a job counts, and the assignment's revision; None and 0 when there is none."""
+        """Give which attempt at a job counts, and the assignment's revision; None when there is none that can be read.
+
+        A runner can have the broker put a notice there, as a pull's answer goes wherever it wants it.
+        """
         try:
             kept = await self._stream.get_last_msg(RUNS, run_subject(job_id))
         except NotFoundError:
             return None, 0
-        return assignment_of(kept.data or b""), kept.seq or 0
+        try:
+            return assignment_of(kept.data or b""), kept.seq or 0
+        except WireError as fault:
+            LOG.warning("an assignment cannot be read: %s", str(fault).split(":", 1)[0][:120])
+            return None, kept.seq or 0
 
     async def assign(self, job_id: str, wanted: Assignment, revision: int) -> int | None:
         """Let an attempt count, if `revision` is still the newest; give the new revision, None when it is not."""
