@@ -21,10 +21,23 @@ _PERCENT = re.compile(r"[0-9][0-9.,]*(?:–[0-9.,]+)? ?%")
 # A label that is nothing but code.
 _CODE_LABEL = re.compile(r"(?=.*[A-Za-z])(?=.*[()\[\]_.=@])[!-~][ -~]*", re.ASCII)
 
+_ARABIC = re.compile("[\u0600-\u06ff]")
+_ONE_LINE = 24
+"""Characters of code that fit a line of every phone: such a piece keeps the bracket or the letter that touches it."""
+_MAY_BREAK = Markup(' class="long"')
+
 
 def unmarked(text: str) -> str:
     """Drop the marks of direction."""
     return text.translate(_MARKS)
+
+
+def code(text: str) -> Markup:
+    """Give a piece of code inside a line; what has Arabic letters, which stand badly in a mono face, as a quotation."""
+    text = unmarked(text)
+    if _ARABIC.search(text):
+        return Markup('<bdi dir="auto" class="quoted">{}</bdi>').format(text)
+    return Markup('<code dir="ltr"{}>{}</code>').format(_MAY_BREAK if len(text) > _ONE_LINE else "", text)
 
 
 def prose(text: str) -> Markup:

@@ -24,11 +24,7 @@ WORDS = frozenset(
 """The phrases that fragments need."""
 
 _COLUMNS = 4
-_ONE_LINE = 24
-"""Characters of code that fit a line of every phone: such a piece keeps the bracket or the letter that touches it."""
-_MAY_BREAK = Markup(' class="long"')
 _URL = re.compile(r"(?:https?://|mailto:)[^\s\"'<>]+", re.IGNORECASE)
-_ARABIC = re.compile("[\u0600-\u06ff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +89,7 @@ def _span(span: replies.Span) -> Markup:
         case replies.Text(text=text):
             return isolates.prose(text)
         case replies.Code(text=text):
-            return _code(isolates.unmarked(text))
+            return isolates.code(text)
         case replies.Number(text=text):
             return Markup('<bdi dir="ltr" class="number">{}</bdi>').format(isolates.unmarked(text))
         case replies.Strong(text=text):
@@ -104,13 +100,6 @@ def _span(span: replies.Span) -> Markup:
             link = Markup('<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>')
             return link.format(url, isolates.label(text))
     assert_never(span)
-
-
-def _code(text: str) -> Markup:
-    # What a learner wrote is quoted as code, and may be prose: Arabic letters stand badly in a mono face.
-    if _ARABIC.search(text):
-        return Markup('<bdi dir="auto" class="quoted">{}</bdi>').format(text)
-    return Markup('<code dir="ltr"{}>{}</code>').format(_MAY_BREAK if len(text) > _ONE_LINE else "", text)
 
 
 def _code_block(block: replies.CodeBlock, look: Look) -> Markup:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from bot.adapters.web import isolates
 from bot.engine import replies
 
 _WIDTH, _HEIGHT = 360.0, 230.0
@@ -28,9 +29,9 @@ def figure(block: replies.Roofline) -> Markup:
     x_ends = _ends([*(point.intensity for point in points), *ridges])
     y_ends = _ends([*(point.rate for point in points), *roofs])
     legend = _EMPTY.join(
-        Markup(
-            '<li><bdi dir="ltr" class="mark">{}</bdi> <code dir="ltr">{}</code> <bdi dir="ltr">{}</bdi></li>'
-        ).format(i, point.name, point.shown)
+        Markup('<li><bdi dir="ltr" class="mark">{}</bdi> {} <bdi dir="ltr">{}</bdi></li>').format(
+            i, isolates.code(point.name), point.shown
+        )
         for i, point in enumerate(points, 1)
     )
     drawing = Markup('<svg viewBox="0 0 {:.0f} {:.0f}" width="100%" aria-hidden="true" focusable="false">{}</svg>')

@@ -48,10 +48,10 @@ def _row(row: replies.TimingRow, longest: float, words: Mapping[str, str]) -> Ma
             words.get("web.first_call", ""), row.first_call
         )
     return Markup(
-        '<tr><th scope="row"><code dir="ltr">{}</code></th>'
+        '<tr><th scope="row">{}</th>'
         '<td class="time"><bdi dir="ltr" class="number">{}</bdi>{}</td>'
         '<td class="bar" aria-hidden="true">{}</td></tr>'
-    ).format(row.name, row.shown, first, _bar(row, longest))
+    ).format(isolates.code(row.name), row.shown, first, _bar(row, longest))
 
 
 def _bar(row: replies.TimingRow, longest: float) -> Markup:
@@ -86,9 +86,15 @@ def _ratio(ratio: replies.RatioRow, words: Mapping[str, str]) -> Markup:
             isolates.prose(words.get("web.interval", "")), ratio.interval
         )
     return Markup(
-        '<li class="claim-{}"><bdi dir="ltr" class="number">{}</bdi>'
-        '<span class="pair"><code dir="ltr">{}</code> {} <code dir="ltr">{}</code></span>{}</li>'
-    ).format(claim, ratio.shown, ratio.name, words.get("web.against", ""), ratio.against, interval)
+        '<li class="claim-{}"><bdi dir="ltr" class="number">{}</bdi><span class="pair">{} {} {}</span>{}</li>'
+    ).format(
+        claim,
+        ratio.shown,
+        isolates.code(ratio.name),
+        words.get("web.against", ""),
+        isolates.code(ratio.against),
+        interval,
+    )
 
 
 def _share(value: float, longest: float) -> float:

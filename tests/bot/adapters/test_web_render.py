@@ -180,6 +180,12 @@ def test_code_numbers_and_runs_of_latin_are_isolated_left_to_right() -> None:
     assert html == ('<p>الشكل <code dir="ltr">(3, 4)</code> والفرق <bdi dir="ltr" class="number">-1</bdi></p>')
 
 
+def test_a_variant_with_an_arabic_name_is_no_mono_code_in_its_table_either() -> None:
+    row = replies.TimingRow("كود البداية", 2e6, 1e6, 3e6, "2 ms", "")
+    html = _render(replies.Timings((row,), (), (Text("جهاز"),), "أزمنة"))
+    assert '<th scope="row"><bdi dir="auto" class="quoted">كود البداية</bdi></th>' in html
+
+
 def test_only_code_that_may_be_longer_than_a_line_is_a_box_around_which_lines_break() -> None:
     html = _render(replies.Paragraph((Text("("), Code("SIMD"), Text(") "), Code("x" * 40))))
     assert html == f'<p>(<code dir="ltr">SIMD</code>) <code dir="ltr" class="long">{"x" * 40}</code></p>'
