@@ -6,7 +6,6 @@ unknown codes raise `WireError` with the path of the value; nothing is coerced.
 
 import dataclasses
 import math
-import sys
 import types
 from enum import StrEnum
 from functools import cache
@@ -18,6 +17,9 @@ Json = Any
 """What `json` reads and writes: None, bool, int, float, str, and lists and objects of them."""
 
 T = TypeVar("T")
+
+_MOST_FLOAT = float.fromhex("0x1.fffffffffffffp+1023")
+"""The largest float: a whole number beyond it is none. Not from `sys`, which the engine may not reach."""
 
 
 def encode(value: object) -> Json:
@@ -114,7 +116,7 @@ def _decode_dataclass(kind: type, value: object, path: str) -> object:
 
 
 def _decode_scalar(kind: Any, value: object, path: str) -> object:  # noqa: ANN401 - a type form
-    if kind is float and type(value) is int and abs(value) <= sys.float_info.max:
+    if kind is float and type(value) is int and abs(value) <= _MOST_FLOAT:
         return float(value)
     if kind in {bool, int, float, str} and type(value) is kind:
         if kind is float and not math.isfinite(cast("float", value)):
