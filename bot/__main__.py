@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bot import charts, doctor, hosting, preview, recording, rehearsal, settings
+from bot import backups, charts, doctor, hosting, preview, recording, rehearsal, settings
 from bot.adapters.discord import looks as discord_looks
 from bot.adapters.shell import asking as shell_asking
 from bot.adapters.shell import parse as shell_parse
@@ -97,6 +97,11 @@ def _parser() -> argparse.ArgumentParser:
     looked = commands.add_parser("doctor", help="look this host over; say what is wrong and the next step")
     looked.add_argument("--json", action="store_true", help="print the findings as one JSON document")
     looked.add_argument("--no-runner", action="store_true", help="ask no runner, and start none")
+    kept = commands.add_parser("backup", help="write the database and the key into one file; bots may be serving")
+    kept.add_argument("file", type=Path, metavar="FILE", help="a file that is not there yet")
+    back = commands.add_parser("restore", help="put a backup's database and key in place")
+    back.add_argument("file", type=Path, metavar="FILE", help="what `backup` wrote")
+    back.add_argument("--replace", action="store_true", help="move what is there aside")
     keep = commands.add_parser("record", help="run every example and keep its figures as seen on this machine")
     keep.add_argument("lessons", nargs="*", metavar="LESSON", help="the lessons to run; all by default")
     keep.add_argument("--title", default="", help="how lessons name the machine; its processor or GPU by default")
@@ -312,6 +317,18 @@ async def _report(found: settings.Settings, chosen: argparse.Namespace) -> int:
     return 0
 
 
+async def _backup(found: settings.Settings, chosen: argparse.Namespace) -> int:
+    about = await backups.backup(found, chosen.file, datetime.now(UTC))
+    print(f"{chosen.file}: {about.kind} at revision {about.revision}, with the key; keep it as secret as the database")
+    return 0
+
+
+async def _restore(found: settings.Settings, chosen: argparse.Namespace) -> int:
+    about = await backups.restore(found, chosen.file, datetime.now(UTC), replace=chosen.replace)
+    print(f"restored what was kept at {about.at}, revision {about.revision}; the next start brings it to the newest")
+    return 0
+
+
 async def _doctor(chosen: argparse.Namespace) -> int:
     findings = await doctor.examine(os.environ, datetime.now(UTC), with_runner=not chosen.no_runner)
     bad = any(each.state is doctor.State.BAD for each in findings)
@@ -350,6 +367,8 @@ _AWAITED: dict[str, Callable[[settings.Settings, argparse.Namespace], Coroutine[
     "record": _record,
     "preview": _preview,
     "report": _report,
+    "backup": _backup,
+    "restore": _restore,
 }
 _AT_ONCE: dict[str, Callable[[settings.Settings, argparse.Namespace], int]] = {"ask": _ask, "refit": _refit}
 """Every command of `_parser`, by its name."""
