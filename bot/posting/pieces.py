@@ -20,6 +20,7 @@ SUFFIXES = {"python": "py", "diff": "diff"}
 _MARKS = dict.fromkeys([0x061C, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF])
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _NAME = 60
+_RESEND = re.compile(r"1:resend:([0-9]{1,9}):?")
 
 T = TypeVar("T")
 
@@ -33,6 +34,17 @@ class Button:
 
 
 Keyboard = tuple[tuple[Button, ...], ...]
+
+
+def resend(number: int) -> str:
+    """Write the payload of a button that asks for a reply once more."""
+    return f"1:resend:{number}:"
+
+
+def resent(payload: str) -> int | None:
+    """Read which reply is asked for once more; None where the payload, which is forgeable, says nothing such."""
+    found = _RESEND.fullmatch(payload)
+    return int(found[1]) if found else None
 
 
 def digest(*parts: str) -> str:

@@ -20,7 +20,7 @@ from bot.adapters.discord.line import DiscordLine
 from bot.adapters.discord.parse import Heard, Upload
 from bot.adapters.discord.places import Who
 from bot.engine.events import ButtonPressed, Event, OddSent
-from bot.posting import rerun
+from bot.posting import pieces, rerun
 from bot.posting.courier import ANSWERS, Courier
 from bot.posting.lanes import Lane, Lanes
 from bot.posting.ports import Arrival, Done, Inbox, Outbox
@@ -30,7 +30,6 @@ LOG = logging.getLogger("tasree.discord")
 PLATFORM = "discord"
 KEPT = timedelta(days=3)
 DOWNLOAD_TRIES, DOWNLOAD_S = 3, 30.0
-AGAIN = "1:resend:"
 _MOST_CHATS = 50_000
 
 
@@ -127,8 +126,8 @@ class Hearing:
             if holder not in {None, chat} and interaction is not None:
                 await _whispered(interaction, self._word("discord.not_yours"))
                 return
-        number = payload.removeprefix(AGAIN).rstrip(":") if payload.startswith(AGAIN) else ""
-        if number.isdigit() and await self._courier.again(chat, int(number)):
+        number = pieces.resent(payload)
+        if number is not None and await self._courier.again(chat, number):
             return
         await self._take(heard, ButtonPressed(payload))
 

@@ -68,7 +68,7 @@ def drafts(reply: replies.Reply, look: Look) -> tuple[Draft, ...]:
 
 def offer(number: int, look: Look) -> Draft:
     """Give the note that a reply may not have arrived, with a button that brings it again."""
-    button = Button(marked.label(look.words.get("discord.lost_again", ""), LABEL_LIMIT), f"1:resend:{number}:")
+    button = Button(marked.label(look.words.get("discord.lost_again", ""), LABEL_LIMIT), pieces.resend(number))
     return TextDraft(_prose(look.words.get("discord.lost", "")), ((button,),))
 
 

@@ -18,8 +18,8 @@ from telegram.error import TelegramError
 from bot.adapters.telegram import parse
 from bot.adapters.telegram.drafts import Draft
 from bot.adapters.telegram.parse import Heard, Me, Moved, Nothing, Pressed, Said, Standing, Upload, Who
-from bot.engine.events import ButtonPressed, CodeSent, Entity, Event, FileSent, OddSent, TextSent
-from bot.posting import rerun
+from bot.engine.events import CodeSent, Entity, Event, FileSent, OddSent, TextSent
+from bot.posting import pieces, rerun
 from bot.posting.courier import ANSWERS, Courier
 from bot.posting.lanes import Lane, Lanes
 from bot.posting.ports import Arrival, Done, Inbox, Outbox
@@ -34,7 +34,6 @@ MOST_JOINED = 200_000
 DOWNLOAD_TRIES = 3
 KEPT = timedelta(days=3)
 """The platform delivers an update for a day at most."""
-AGAIN = "1:resend:"
 OVERDUE = timedelta(seconds=60)
 """So old is an update that nobody is answering any more."""
 
@@ -205,13 +204,9 @@ class Hearing:
 
     async def _pressed(self, pressed: Pressed, key: str) -> None:
         payload = pressed.event.payload
-        if not payload.startswith(AGAIN):
+        number = pieces.resent(payload)
+        if number is None or not await self._courier.again(await self._chat_of(pressed.who), number):
             await self._take(pressed.who, pressed.event, pressed.under, key)
-            return
-        number = payload.removeprefix(AGAIN).rstrip(":")
-        chat = await self._chat_of(pressed.who)
-        if not (number.isdigit() and await self._courier.again(chat, int(number))):
-            await self._take(pressed.who, ButtonPressed(payload), pressed.under, key)
 
     async def _edited(self, who: Who, event: Event, answers: str, key: str) -> None:
         """Run code again that was edited after it was sent, in the place of the old reply; other edits are ignored."""

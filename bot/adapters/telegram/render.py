@@ -85,7 +85,7 @@ def drafts(reply: replies.Reply, look: Look) -> tuple[Draft, ...]:
 
 def offer(number: int, look: Look) -> Draft:
     """Give the note that a reply may not have arrived, with a button that brings it again."""
-    button = Button(rich.label(look.words.get("telegram.lost_again", "")), f"1:resend:{number}:")
+    button = Button(rich.label(look.words.get("telegram.lost_again", "")), pieces.resend(number))
     return TextDraft(rich.prose(look.words.get("telegram.lost", "")).html, ((button,),))
 
 

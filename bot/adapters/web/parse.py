@@ -14,8 +14,8 @@ from bot.engine.events import ButtonPressed, CodeSent, Event, FileSent, TextSent
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{8,64}$")]
 """The client's own id of an event: it comes again when the event is sent again."""
 
-Change = Annotated[int, Field(ge=0, le=2**53)]
-"""A change or reply number, as far as a script's numbers are exact."""
+Change = Annotated[int, Field(ge=0, le=2**31 - 1)]
+"""A change or reply number, as far as a database's numbers go."""
 
 _NAMED = re.compile(r'"id":\s?"([A-Za-z0-9-]{8,64})"')
 _HEAD = 200

@@ -128,7 +128,15 @@ async def test_a_forged_and_an_old_press_are_answered_kindly(place: Place) -> No
         learner.send("خريطة")
         await learner.sees("رقم الدرس أو اسمه")
         under = learner.screen()[0]
-        for payload in ("1:ans:zzz:a", "9:hack:\u202e:x", "1:resend:999:", "1:resend:x", "\ud800" * 9):
+        for payload in (
+            "1:ans:zzz:a",
+            "9:hack:\u202e:x",
+            "1:resend:999:",
+            "1:resend:x",
+            "1:resend:²:",
+            f"1:resend:{10**50}:",
+            "\ud800" * 9,
+        ):
             before = len(learner.screen())
             learner.press_at(under, payload)
             await learner.until(lambda before=before: len(learner.screen()) > before)  # type: ignore[misc]

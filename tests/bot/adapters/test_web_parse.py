@@ -56,7 +56,7 @@ def test_damaged_frames_are_unreadable_without_an_id() -> None:
 
 def test_a_change_number_is_a_whole_number_from_zero() -> None:
     assert parse.frame('{"t":"hello","since":7}') == parse.Hello(t="hello", since=7)
-    for since in ("-1", "1.5", '"7"', "true", "1e400", str(2**60)):
+    for since in ("-1", "1.5", '"7"', "true", "1e400", str(2**31), str(2**60)):
         assert parse.frame(f'{{"t":"hello","since":{since}}}') == parse.Unreadable(), since
 
 
