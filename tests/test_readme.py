@@ -1,3 +1,4 @@
+import itertools
 import os
 import re
 import signal
@@ -44,6 +45,10 @@ def test_every_command_of_the_readme_works_as_written(text: str, tmp_path: Path)
     assert "Traceback" not in ended.stderr
 
 
+def _says_where(line: str, folder: Path) -> bool:
+    return str(folder / "runner.sock") in line or "http://127.0.0.1:" in line
+
+
 @pytest.mark.sandbox
 @pytest.mark.parametrize("text", blocks("sh serve"), ids=lambda text: text.strip().split("\n")[-1][:60])
 def test_a_server_of_the_readme_says_where_it_is_and_stops_at_ctrl_c(text: str, tmp_path: Path) -> None:
@@ -58,8 +63,9 @@ def test_a_server_of_the_readme_says_where_it_is_and_stops_at_ctrl_c(text: str, 
     )
     try:
         assert server.stdout is not None
-        first = server.stdout.readline()
-        assert str(tmp_path / "runner.sock") in first or "http://127.0.0.1:" in first
+        lines = itertools.takewhile(lambda line: not _says_where(line, tmp_path), server.stdout)
+        before = "".join(itertools.islice(lines, 20))
+        assert server.poll() is None, before
         server.send_signal(signal.SIGINT)
         said, _ = server.communicate(timeout=60)
     finally:

@@ -133,7 +133,7 @@ async def test_a_conversation_is_read_on_discord(
             replies = script.play(step)
             clock.at = script.talk.clock.at
             try:
-                async with asyncio.timeout(8):
+                async with asyncio.timeout(40):
                     while player.lacks(replies):  # noqa: ASYNC110 - what stands in the chat is the condition
                         await asyncio.sleep(0.02)
             except TimeoutError:

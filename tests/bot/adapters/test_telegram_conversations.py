@@ -180,7 +180,7 @@ async def test_a_conversation_is_read_on_telegram(
             replies = script.play(step)
             clock.at = script.talk.clock.at
             try:
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(40):
                     while player.lacks(replies):  # noqa: ASYNC110 - what stands in the chat is the condition
                         await asyncio.sleep(0.005)
             except TimeoutError:
