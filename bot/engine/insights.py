@@ -26,7 +26,7 @@ _CAUSES = (
 _SIZE = re.compile(r"tensor '([^']{1,60})' size mismatch at index (\d+)\. expected (\d+), actual (\d+)")
 _TYPE = re.compile(r"tensor '([^']{1,60})' dtype mismatch\. expected (\w+), actual (\w+)")
 _NAMED = re.compile(r"L\['([^']+)'\]")
-_FUNCTION = re.compile(r"(\S+) \(line (\d+)\)")
+_FUNCTION = re.compile(r"(.+) \(line (\d+)\)")
 _OF_COMPILER = {"compiled kernels": "inspect.compiled", "torch.compile around them": "inspect.around"}
 _LANGUAGES = {"triton": "python", "cpp": "text"}
 

@@ -6,6 +6,7 @@ Law: nothing here is a timing: shares are of one call that was watched, and watc
 import contextlib
 import cProfile
 import os
+import re
 import sys
 import tracemalloc
 from collections import Counter
@@ -24,6 +25,7 @@ _COMPILED, _AROUND = (
     ("Torch-Compiled Region", "TorchDynamo", "AOTDispatcher", "Pregraph", "##"),
 )
 """The profiler's rows for what was compiled: its own kernels, and what stands around them (guards, wrappers)."""
+_METHOD = re.compile(r"<?method '(\w+)' of '([\w.]+)' objects>?")
 _FREE = {"detach", "alias", "_unsafe_view", "lift_fresh", "empty", "empty_strided", "_local_scalar_dense"}
 """Operations that launch nothing, beside views."""
 
@@ -105,7 +107,11 @@ def _plain(code: Any) -> str:  # noqa: ANN401 - a name or a code object
     if not isinstance(code, str):
         if code.co_filename.startswith(_HERE):
             return ""  # ours, around the learner's
-        return f"{code.co_name} (line {code.co_firstlineno})" if code.co_name[:1] != "<" else code.co_name
+        if code.co_name[:1] == "<" or code.co_filename[:1] in {"<", os.sep}:
+            return str(code.co_name)  # a line is told of the learner's file alone, whose name is no path
+        return f"{code.co_name} (line {code.co_firstlineno})"
+    if method := _METHOD.fullmatch(code):
+        return f"{method[2]}.{method[1]}"
     plain = code.removeprefix("<").removesuffix(">").removeprefix("built-in method ")
     return "" if "_lsprof.Profiler" in plain else plain
 

@@ -43,7 +43,7 @@ SEEN = Insight(
     operations=(
         Operation("aten::mm", 1, 0.62),
         Operation("compiled kernels", 1, 0.2),
-        Operation("chain (line 4)", 1, 0.1),
+        Operation("سلسلة طويلة (line 4)", 1, 0.1),
         Operation("torch.compile around them", 1, 0.05),
         Operation("aten::sin", 1, 0.01),
     ),
@@ -98,7 +98,7 @@ def test_a_timing_offers_a_look_inside_and_the_look_is_worded(looking: Conversat
 
 - `aten::mm`: 62%
 - النوى المترجمة (`compiled kernels`): 20%
-- `chain` (السطر 4): 10%
+- `سلسلة طويلة` (السطر 4): 10%
 - ما يحيط بالنوى المترجمة (`torch.compile`): 5%
 
 ضرب المصفوفات والدقة التي نُفّذ بها:

@@ -143,10 +143,17 @@ async def test_what_the_compiler_did_is_told_for_the_set_up_and_each_variant(wal
 
 @pytest.mark.sandbox
 async def test_code_without_torch_is_looked_into_by_its_functions_and_its_memory(walls: "Walls") -> None:
-    source = "import numpy as np\nx = np.ones(100_000)\ny = sorted(x) + list(x * 2)\nlen(y) + np.sort(x * x).size\n"
+    source = (
+        "import numpy as np\nx = np.ones(100_000)\ndef own():\n    return sum(i * i for i in range(50_000))\n"
+        "# %% both\ny = sorted(x) + list(x * 2)\nlen(y) + np.sort(x * x).size + x.mean() + own()\n"
+    )
     seen = await walls.run(source, kind=JobKind.INSPECT)
     assert seen.ending is Ending.OK, seen.fault
     (found,) = seen.insights
+    names = {one.name for one in found.operations}
+    assert "numpy.ndarray.sort" in names
+    assert not any(" of " in name for name in names)
+    assert {name for name in names if "(line" in name} <= {"own (line 3)", "both (line 6)"}  # none of a library's lines
     assert any("sort" in one.name for one in found.operations)
     assert abs(sum(one.share for one in found.operations) - 1) < 0.05
     assert found.peak_bytes >= 800_000
