@@ -35,7 +35,7 @@ from sandbox_runner.broker.names import (
 )
 from sandbox_runner.broker.streams import DEAD_READER, admit, prepare
 from sandbox_runner.errors import WireError
-from sandbox_runner.frames import TELL_BYTES, Tell, ToldFinished, pack
+from sandbox_runner.frames import TELL_BYTES, ToldFinished, pack
 from sandbox_runner.protocol import Ending, Finished, Result
 
 LOG = logging.getLogger("tasree.broker")
@@ -55,6 +55,8 @@ class Depot:
         self._times = times
         self._admitted: set[str] = set()
         self._lost = asyncio.Event()
+        self._read = 0
+        """The broker's number of the last end that was read."""
 
     @property
     def connected(self) -> bool:
@@ -73,8 +75,11 @@ class Depot:
         self._lost.set()
 
     async def prepare(self) -> None:
-        """Make what the broker keeps."""
+        """Make what the broker keeps, and note from where ends are read."""
         await prepare(self._stream)
+        last = (await self._stream.stream_info(RESULTS)).state.last_seq
+        if not self._read or last < self._read:  # the broker was emptied: its numbers begin anew
+            self._read = last
 
     async def admit(self, runner: str) -> None:
         """Make a runner's consumer, once a connection."""
@@ -147,8 +152,8 @@ class Depot:
 
     # --- ends ---------------------------------------------------------------------------------------------------------
 
-    async def end_of(self, runner: str, attempt: str) -> Tell | None:
-        """Look whether the end of an attempt lies there already, with the right proof."""
+    async def end_of(self, runner: str, attempt: str) -> Result | None:
+        """Look whether the result of an attempt lies there already, with the right proof."""
         subject = result_subject(runner, attempt)
         try:
             await self._stream.get_last_msg(RESULTS, subject)
@@ -166,30 +171,32 @@ class Depot:
                 for letter in await letters.fetch(64, timeout=0.5):
                     if (letter.headers or {}).get("Tasree-Proof", "") == right and found is None:
                         found = parts.add(letter.data, letter.headers or {})
-        except TimeoutError:
+        except (TimeoutError, WireError):
             return None
         finally:
             await letters.unsubscribe()
             with contextlib.suppress(*FAULTS):
                 await self._stream.delete_consumer(RESULTS, config.name or "")
-        return found
+        match found:
+            case ToldFinished(said, Finished(result)) if said == result.job_id == attempt:
+                return result
+            case _:
+                return None  # no result, or none that could be used
 
     async def read(self, hear: Callable[[Msg], None]) -> None:
         """Give every end that comes from now on, without end; none is passed over when the connection was lost."""
-        name, last = f"bot-{uuid4().hex}", 0
         while True:
             self._lost.clear()
-            policy = DeliverPolicy.BY_START_SEQUENCE if last else DeliverPolicy.NEW
+            name = f"bot-{uuid4().hex}"
             config = ConsumerConfig(
                 name=name,
-                deliver_policy=policy,
-                opt_start_seq=last + 1 if last else None,
+                deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
+                opt_start_seq=self._read + 1,
                 ack_policy=AckPolicy.NONE,
                 inactive_threshold=300.0,
                 mem_storage=True,
             )
             try:
-                last = last or (await self._stream.stream_info(RESULTS)).state.last_seq
                 await self._stream.add_consumer(RESULTS, config)
                 letters = await self._stream.pull_subscribe_bind(name, stream=RESULTS)
             except FAULTS:
@@ -199,14 +206,14 @@ class Depot:
                 while not self._lost.is_set():
                     with contextlib.suppress(TimeoutError):
                         for letter in await letters.fetch(64, timeout=READ_S):
-                            last = max(last, letter.metadata.sequence.stream)
+                            self._read = max(self._read, letter.metadata.sequence.stream)
                             hear(letter)
             except FAULTS as fault:
                 LOG.info("results are read anew: %s", type(fault).__name__)
                 await asyncio.sleep(AGAIN_S)
             with contextlib.suppress(*FAULTS):
                 await letters.unsubscribe()
-            name = f"bot-{uuid4().hex}"
+                await self.prepare()
 
     # --- the dead -----------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ LOG = logging.getLogger("tasree.broker")
 FAULTS = (Error, TimeoutError, OSError)
 """What the client raises when the broker is away, slow, or says no."""
 AGAIN_S = 0.25
+FIRST_S = 5.0
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -49,28 +50,44 @@ async def connect(
         raise SetupError(message)
     tls = ssl.create_default_context(cafile=None if broker.authority is None else str(broker.authority))
 
+    refused = asyncio.Event()
+
     async def fault(error: Exception) -> None:
         LOG.warning("broker: %s %s", type(error).__name__, str(error)[:120])
+        if "authorization violation" in str(error).lower():
+            refused.set()
 
     options: dict[str, object] = {"tls": tls} if secure else {}
     if broker.seed_file is not None:
         options["nkeys_seed"] = str(broker.seed_file)
+    connecting = asyncio.ensure_future(
+        nats.connect(
+            f"{'tls' if secure else 'nats'}://{parts.netloc}",
+            name=name,
+            error_cb=fault,
+            reconnected_cb=reconnected,
+            connect_timeout=3,
+            reconnect_time_wait=AGAIN_S,
+            max_reconnect_attempts=-1,
+            ping_interval=5,
+            max_outstanding_pings=2,
+            inbox_prefix=inbox,
+            **options,
+        )
+    )
+    # A client that may reconnect tries for ever at the start, too, and says nothing: so the first try is bounded.
+    refusal = asyncio.create_task(refused.wait())
     try:
-        # A client that may reconnect tries for ever at the start, too, and says nothing: so the first try is bounded.
-        async with asyncio.timeout(5.0):
-            return await nats.connect(
-                f"{'tls' if secure else 'nats'}://{parts.netloc}",
-                name=name,
-                error_cb=fault,
-                reconnected_cb=reconnected,
-                connect_timeout=3,
-                reconnect_time_wait=AGAIN_S,
-                max_reconnect_attempts=-1,
-                ping_interval=5,
-                max_outstanding_pings=2,
-                inbox_prefix=inbox,
-                **options,
-            )
+        await asyncio.wait({connecting, refusal}, timeout=FIRST_S, return_when=asyncio.FIRST_COMPLETED)
+        if connecting.done():
+            return connecting.result()
     except (*FAULTS, ValueError, ImportError) as error:
-        message = f"no connection to the broker at {broker.address}: {type(error).__name__} {str(error)[:120]}"
-        raise UnavailableError(message) from None
+        raise _lost(broker, f"{type(error).__name__} {str(error)[:120]}") from None
+    finally:
+        refusal.cancel()
+        connecting.cancel()
+    raise _lost(broker, "it refused this key" if refused.is_set() else f"no answer within {FIRST_S:g} s")
+
+
+def _lost(broker: Broker, why: str) -> UnavailableError:
+    return UnavailableError(f"no connection to the broker at {broker.address}: {why}")

@@ -126,7 +126,7 @@ async def test_a_runners_key_takes_its_own_jobs_and_opens_nothing_else(guarded: 
 
 
 async def test_without_a_key_nobody_comes_in(guarded: Guarded) -> None:
-    with pytest.raises(UnavailableError):
+    with pytest.raises(UnavailableError, match="refused this key"):
         await connect(Broker(guarded.server.address), "stranger")
 
 
