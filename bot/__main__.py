@@ -219,7 +219,10 @@ def _name(text: str) -> str:
 
 
 def _moment(text: str) -> datetime:
-    at = datetime.fromisoformat(text)
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as wrong:
+        raise argparse.ArgumentTypeError(f"{text} is no time: write 2026-12-01T17:00+03:00") from wrong  # noqa: EM102, TRY003
     if at.tzinfo is None:
         raise argparse.ArgumentTypeError(f"{text} names no zone: write 2026-12-01T17:00+03:00")  # noqa: EM102, TRY003
     return at.astimezone(UTC)

@@ -139,3 +139,12 @@ def test_a_lesson_that_is_not_there_is_refused_with_those_that_are(
     assert ended.returncode == 1
     assert "nowhere" in ended.stderr
     assert "vectorise" in ended.stderr
+
+
+@pytest.mark.parametrize("text", ["nonsense", "2026-13-45", "2026-12-01T17:00"])
+def test_a_time_that_is_none_is_refused_with_how_to_write_one(app_python: Path, tmp_path: Path, text: str) -> None:
+    ended = run(app_python, tmp_path, "tick", "--at", text)
+    assert ended.returncode == 2
+    assert f"{text} " in ended.stderr
+    assert "write 2026-12-01T17:00+03:00" in ended.stderr
+    assert "_moment" not in ended.stderr
