@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
+from sandbox_runner import metrics
 from sandbox_runner.daemon import Daemon
 from sandbox_runner.dispatch import Dispatcher, Rules, Worker
 from sandbox_runner.errors import SetupError, WallMissingError
@@ -89,6 +90,8 @@ async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeli
     if lifeline is not None:
         _die_with_parent(lifeline, stopper, loop)
     slots = settings.slots or default_slots()
+    tally = metrics.Tally(journal, loop.time)
+    journal = tally
     assembled = await assemble(settings, slots)
     try:
         walls = await assembled.probe()
@@ -112,7 +115,7 @@ async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeli
             journal=journal,
         )
         gauging = _gauged(assembled.gauging, settings, dispatcher, journal)
-        async with gauging, _warmed(assembled.nursery, dispatcher):
+        async with gauging, _warmed(assembled.nursery, dispatcher), _shown(settings, dispatcher, tally):
             if settings.nats:
                 await _take_from_broker(settings, dispatcher, stopper, journal)
             else:
@@ -143,6 +146,22 @@ async def _gauged(
         if keeping is not None:
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _shown(settings: Settings, dispatcher: Dispatcher, tally: metrics.Tally) -> AsyncIterator[None]:
+    """While it lasts, figures are shown on the address that the settings name, if any."""
+    if not settings.metrics:
+        yield
+        return
+
+    def give() -> str:
+        return metrics.as_text(dispatcher.capabilities, dispatcher.counts(), tally)
+
+    host, port = host_and_port(settings.metrics)
+    async with metrics.shown(host, port, give) as taken:
+        tally.note("metrics", address=f"http://{host}:{taken}/metrics")
+        yield
 
 
 def _idle(dispatcher: Dispatcher) -> bool:

@@ -48,6 +48,8 @@ class Settings:
     name: str = ""
     nats_seed_file: Path | None = None
     nats_ca_file: Path | None = None
+    metrics: str = ""
+    """`HOST:PORT` on which figures are shown; off where it is empty."""
     slots: int = 0
     queue: int = 100
     a_learner: int = 2
@@ -168,6 +170,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("TASREE_RUNNER_NAME", "name", runner_name),
     Variable("TASREE_RUNNER_NATS_SEED_FILE", "nats_seed_file", _path),
     Variable("TASREE_RUNNER_NATS_CA_FILE", "nats_ca_file", _path),
+    Variable("TASREE_RUNNER_METRICS", "metrics", _listen),
     Variable("TASREE_RUNNER_SLOTS", "slots", _whole(1, 256)),
     Variable("TASREE_RUNNER_QUEUE", "queue", _whole(1, 10_000)),
     Variable("TASREE_RUNNER_JOBS_A_LEARNER", "a_learner", _whole(1, 100)),
