@@ -47,6 +47,8 @@ class Assigner:
                 if self._desk.closed or self._desk.now() - follow.since > self._desk.times.bound_s:
                     self._desk.fail(follow, fault if isinstance(fault, UnavailableError) else away(fault))
                     return
+                if follow.where is Where.GOING:  # it was not laid down: asked again, it is
+                    follow.where = Where.ASKED
                 await asyncio.sleep(AGAIN_S)
 
     async def _adopt(self, depot: Depot, follow: Follow, kept: Assignment) -> None:
