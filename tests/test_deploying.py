@@ -14,6 +14,9 @@ from bot import __main__ as bot_entry
 from bot.settings import load
 from sandbox_runner import __main__ as runner_entry
 from sandbox_runner import settings as runner_settings
+from sandbox_runner.metrics import Tally, as_text
+from sandbox_runner.protocol import Capabilities
+from sandbox_runner.serving import stderr_journal
 
 ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "deploy"
@@ -137,3 +140,24 @@ def test_the_bots_settings_in_its_manifest_are_read(name: str, tmp_path: Path) -
         name: str(tmp_path / "file") if value.startswith("/etc/tasree") else value for name, value in told.items()
     }
     assert load(mounted).runner == "tls://tasree-runner:7443"
+
+
+def metrics_shown() -> set[str]:
+    """Give the names that a runner's figures have."""
+    tally = Tally(stderr_journal(), lambda: 0.0)
+    return set(re.findall(r"^# TYPE (\w+)", as_text(Capabilities(), {"queued": 0, "running": 0}, tally), re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", ["alerts.yaml", "dashboard.json"])
+def test_alerts_and_dashboard_ask_for_figures_that_a_runner_shows(name: str) -> None:
+    told = yaml.safe_load((DEPLOY / "prometheus" / name).read_text())
+    if name == "alerts.yaml":
+        rules = [rule for group in told["groups"] for rule in group["rules"]]
+        assert all({"alert", "expr", "labels", "annotations"} <= set(rule) for rule in rules)
+        assert all(set(rule["annotations"]) == {"summary", "step"} for rule in rules)
+        asked = [rule["expr"] for rule in rules]
+    else:
+        asked = [target["expr"] for panel in told["panels"] for target in panel["targets"]]
+    named = set(re.findall(r"tasree_runner_[a-z_]+", " ".join(asked)))
+    assert named
+    assert {re.sub(r"_(bucket|sum|count)$", "", one) for one in named} <= metrics_shown()
