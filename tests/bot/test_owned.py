@@ -243,6 +243,15 @@ async def test_a_copy_is_not_given_where_others_read_along(course: Course, store
         assert sum(isinstance(block, File) for _, one in chat.shown for block in one.reply.blocks) == 2
 
 
+@pytest.mark.parametrize("word", ["لا", "إبقاء كل شيء", "no"])
+def test_a_no_keeps_everything(course: Course, word: str) -> None:
+    talk = Conversation(course)
+    talk.take(TextSent("/delete"))
+    (reply,) = talk.take(TextSent(word))
+    assert "لم يُحذف شيء" in str(reply)
+    assert talk.session.expects == ""
+
+
 def test_the_cards_are_written_as_anki_reads_them(course: Course) -> None:
     lines = anki.table(course, {}).splitlines()
     assert lines[:5] == [

@@ -47,6 +47,9 @@ def pressed(moment: Moment, token: str, option: str) -> Turn:
 def typed(moment: Moment, text: str) -> Turn | None:
     """Take the second word as it is typed; None when the text is something else."""
     token = moment.session.expects.removeprefix(ERASE).partition(":")[0]
+    refusals = {moment.words.text("button.erase_not"), *moment.words.text("erase.refusals").split("، ")}
+    if fold(text) in {fold(word) for word in refusals}:
+        return _kept(moment)
     if fold(text) != fold(moment.words.text("button.erase_now")):
         return None
     return _gone(moment) if _holds(moment, token) else asks.refused(moment, "erase.outdated")
