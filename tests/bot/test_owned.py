@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from sqlalchemy import Boolean, Float, Integer, LargeBinary, Table, func, insert, select
 
 from bot.app import App, SystemDice
@@ -24,7 +25,7 @@ from bot.stores import owned
 from bot.stores.sql import SqlStore
 from bot.stores.tables import UtcTime
 from bot.sweeping import Sweeper
-from bot.testing import ParsingChecker, RecordingChat, StandStillClock
+from bot.testing import Conversation, ParsingChecker, RecordingChat, StandStillClock
 from content.schema import Course
 from sandbox_runner.protocol import Accepted, Capabilities, Device, Ending, Event, Finished, Job, JobKind, Result
 from tests.bot.databases import Database
