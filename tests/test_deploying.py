@@ -1,9 +1,12 @@
 """Every unit, manifest and Containerfile under deploy/, held against the tool that knows its form."""
 
+import asyncio
+import json
 import re
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import kubernetes_validate
@@ -11,6 +14,7 @@ import pytest
 import yaml
 
 from bot import __main__ as bot_entry
+from bot import doctor
 from bot.settings import load
 from sandbox_runner import __main__ as runner_entry
 from sandbox_runner import settings as runner_settings
@@ -161,3 +165,43 @@ def test_alerts_and_dashboard_ask_for_figures_that_a_runner_shows(name: str) -> 
     named = set(re.findall(r"tasree_runner_[a-z_]+", " ".join(asked)))
     assert named
     assert {re.sub(r"_(bucket|sum|count)$", "", one) for one in named} <= metrics_shown()
+
+
+def environment_of(unit: str, secrets: Path) -> dict[str, str]:
+    """Give what a unit sets, with its credentials in a folder."""
+    lines = re.findall(r"^Environment=(\w+)=(.*)$", (DEPLOY / "systemd" / unit).read_text(), re.MULTILINE)
+    return {name: value.replace("%d", str(secrets)) for name, value in lines}
+
+
+async def test_the_commands_of_the_systemd_part_give_a_runner_that_its_bot_reaches(tmp_path: Path) -> None:
+    part = (DEPLOY / "README.md").read_text().split("## systemd\n")[1].split("\n## ")[0].replace("\\\n", "")
+    words = [line.strip() for line in part.splitlines() if re.match(r" {7}(python3|openssl|echo|printf) ", line)]
+    assert len(words) == 4
+    script = "umask 077\n" + "\n".join(words).replace("/etc/tasree", str(tmp_path)).replace(":7443", ":0")
+    await asyncio.to_thread(subprocess.run, ["bash", "-euc", script], check=True, capture_output=True)
+    told = dict(line.split("=", 1) for line in (tmp_path / "runner.env").read_text().splitlines())
+    program = ROOT / "tests" / "sandbox_runner" / "stand_in_runner.py"
+    runner = await asyncio.create_subprocess_exec(
+        sys.executable,
+        program,
+        "serve",
+        cwd=ROOT,
+        env=environment_of("tasree-runner.service", tmp_path)
+        | told
+        | {"PATH": "/usr/bin:/bin", "TASREE_RUNNER_LOCK": str(tmp_path / "lock"), "HOME": str(tmp_path)},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert runner.stderr is not None
+        noted = json.loads(await asyncio.wait_for(runner.stderr.readline(), 60))
+        port = noted["address"].rpartition(":")[2]
+        told = dict(line.split("=", 1) for line in (tmp_path / "bot.env").read_text().splitlines())
+        environment = environment_of("tasree-web.service", tmp_path) | told
+        environment |= {"TASREE_RUNNER": told["TASREE_RUNNER"].replace(":0", f":{port}")}
+        environment |= {"TASREE_DATA": str(tmp_path / "data"), "TASREE_WEB_PORT": "0"}
+        findings = await doctor.examine(environment, datetime.now(UTC))
+        assert [each for each in findings if each.state is doctor.State.BAD] == []
+        assert any(each.thing == "runner" and each.seen.startswith("answers") for each in findings)
+    finally:
+        runner.terminate()
+        await runner.wait()
