@@ -28,7 +28,7 @@ from bot.settings import KEY_BYTES, Settings, installation_key
 from bot.stores import revisions
 
 FORM = 1
-_ABOUT = "about.json"
+_ABOUT = "ABOUT"
 _KEY = "key"
 _FILES = {"sqlite": "tasree.db", "postgresql": "tasree.sql"}
 _MOST_ABOUT = 4096

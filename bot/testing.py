@@ -228,9 +228,7 @@ class MemoryStore:
             kept = replace(kept, zone=wishes.zone, off=frozenset(wishes.off))
         own = {"learners": [{"id": learner}]} if needs.own else None
         wished = wishes if needs.wishes else None
-        return Known(
-            ask, run_alone, last=whole, tries=tried, card=card, remembered=kept, wishes=wished, own=own
-        )
+        return Known(ask, run_alone, last=whole, tries=tried, card=card, remembered=kept, wishes=wished, own=own)
 
     async def commit(self, chat: str, key: str, revision: int, turn: Turn, now: datetime) -> tuple[Shown, ...] | None:
         """Write everything of a turn, or nothing."""
