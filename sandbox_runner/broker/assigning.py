@@ -47,8 +47,6 @@ class Assigner:
                 if self._desk.closed or self._desk.now() - follow.since > self._desk.times.bound_s:
                     self._desk.fail(follow, fault if isinstance(fault, UnavailableError) else away(fault))
                     return
-                if follow.where is Where.GOING:  # it was not laid down: asked again, it is
-                    follow.where = Where.ASKED
                 await asyncio.sleep(AGAIN_S)
 
     async def _adopt(self, depot: Depot, follow: Follow, kept: Assignment) -> None:
@@ -59,7 +57,12 @@ class Assigner:
         if result is not None and self._ends.take_result(follow, result):
             return
         follow.where = Where.GOING
-        await self._send(depot, follow)
+        try:
+            await self._send(depot, follow)
+        except FAULTS:
+            if follow.where is Where.GOING:  # it was not laid down: it is taken on once more
+                follow.where = Where.ASKED
+            raise
 
     async def pump(self) -> None:
         """Give waiting jobs to runners that have room, whenever something changed."""
