@@ -5,7 +5,6 @@ import asyncio
 import json
 import logging
 import os
-import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import asdict
@@ -120,11 +119,7 @@ async def _web(found: settings.Settings, _: argparse.Namespace) -> int:
         async with hosting.open_app(
             found, os.environ, course, chat, adopt=True, with_runner=True, platform=serve.PLATFORM
         ) as app:
-            loop = asyncio.get_running_loop()
-            stop = asyncio.Event()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, stop.set)
-            loop.add_signal_handler(signal.SIGHUP, _reload, app, found.content)
+            stop = hosting.told_to_stop(lambda: _reload(app, found.content))
             async with chat.serving(
                 app, host=found.web_host, port=found.web_port, key=key, origins=found.origins
             ) as address:

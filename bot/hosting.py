@@ -8,10 +8,12 @@ import contextlib
 import fcntl
 import hmac
 import logging
+import signal
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from bot import codecheck, errands, second
 from bot.app import App, SystemClock, SystemDice
@@ -201,6 +203,26 @@ async def tick(settings: Settings, course: Course, chat: Chat, clock: Clock, pla
         due = await Reminder(app, store.reminding(), clock, dice.identity(), (platform,)).tick()
         swept = await Sweeper(store.owned(), lambda: course, clock, settings.keep_days).sweep()
     return due, "nothing, it was done today" if swept is None else str(swept)
+
+
+def told_to_stop(reload: Callable[[], None]) -> asyncio.Event:
+    """Give what is set by the signals that stop a bot; the signal for a new look at the course calls `reload`."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, reload)
+    return stop
+
+
+async def until(stop: asyncio.Event, hearing: "asyncio.Task[None] | None") -> None:
+    """Wait for the word to stop, or for a fault that ends the hearing, which is raised."""
+    waiting = asyncio.create_task(stop.wait())
+    tasks: set[asyncio.Future[Any]] = {waiting, *([hearing] if hearing is not None else [])}
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if hearing is not None and hearing in done:
+        hearing.result()
 
 
 async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:

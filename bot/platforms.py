@@ -3,14 +3,11 @@
 Law: a start that lacks something says what, and how to get it, before anything is opened; secrets stand in no log.
 """
 
-import asyncio
 import contextlib
 import logging
 import re
-import signal
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 from urllib.parse import urlsplit
 
 from bot import hosting, masking
@@ -54,25 +51,10 @@ async def serve_telegram(
         )
         # Calls that are under way end before the store is closed: what became of them is written down.
         async with contextlib.aclosing(chat), opening as app, contextlib.aclosing(chat):
-            stop = asyncio.Event()
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, stop.set)
-            loop.add_signal_handler(signal.SIGHUP, reload, app)
+            stop = hosting.told_to_stop(lambda: reload(app))
             async with chat.serving(app, webhook) as serving:
                 print(f"Tasree: @{chat.bot.username}", flush=True)  # noqa: T201 - whoever waits for the start reads this
-                await _until(stop, serving.poller)
-
-
-async def _until(stop: asyncio.Event, poller: "asyncio.Task[None] | None") -> None:
-    """Wait for the word to stop, or for a fault that ends the hearing."""
-    waiting = asyncio.create_task(stop.wait())
-    tasks: set[asyncio.Future[Any]] = {waiting}
-    tasks |= {poller} if poller is not None else set()
-    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    waiting.cancel()
-    if poller is not None and poller in done:
-        poller.result()
+                await hosting.until(stop, serving.poller)
 
 
 def _token(found: Settings) -> str:

@@ -3,12 +3,9 @@
 Law: a start that lacks something says what, and how to get it, before anything is opened; secrets stand in no log.
 """
 
-import asyncio
 import contextlib
 import logging
-import signal
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from bot import hosting, masking
 from bot.adapters.discord.hearing import PLATFORM
@@ -37,37 +34,15 @@ async def serve_discord(found: Settings, environment: Mapping[str, str], reload:
     with hosting.only_one(found.data):
         course = loader.load_course(found.content)
         chat = DiscordChat(DiscordSettings(token, found.data / "discord-commands"), course)
-        async with contextlib.AsyncExitStack() as stack:
-            stack.push_async_callback(chat.close)
-            opened = hosting.open_app(
-                found,
-                environment,
-                course,
-                chat,
-                adopt=True,
-                with_runner=True,
-                prepare=chat.attach,
-                platform=PLATFORM,
-            )
-            app = await stack.enter_async_context(opened)
-            stop = asyncio.Event()
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, stop.set)
-            loop.add_signal_handler(signal.SIGHUP, reload, app)
-            connection = await stack.enter_async_context(chat.serving(app))
-            print(f"Tasree: {chat.client.user}", flush=True)  # noqa: T201 - whoever waits for the start reads this
-            await _until(stop, connection)
-
-
-async def _until(stop: asyncio.Event, connection: "asyncio.Task[None]") -> None:
-    """Wait for the word to stop, or for a fault that ends the connection."""
-    waiting = asyncio.create_task(stop.wait())
-    tasks: set[asyncio.Future[Any]] = {waiting, connection}
-    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    waiting.cancel()
-    if connection in done:
-        connection.result()
+        opening = hosting.open_app(
+            found, environment, course, chat, adopt=True, with_runner=True, prepare=chat.attach, platform=PLATFORM
+        )
+        # Calls that are under way end before the store is closed: what became of them is written down.
+        async with contextlib.aclosing(chat), opening as app, contextlib.aclosing(chat):
+            stop = hosting.told_to_stop(lambda: reload(app))
+            async with chat.serving(app) as connection:
+                print(f"Tasree: {chat.client.user}", flush=True)  # noqa: T201 - whoever waits for the start reads this
+                await hosting.until(stop, connection)
 
 
 def _token(found: Settings) -> str:

@@ -80,6 +80,7 @@ class DiscordChat:
         self._courier: Courier[Draft] | None = None
         self._line: DiscordLine | None = None
         self.hearing: Hearing | None = None
+        self._closed = False
 
     async def attach(self, store: Keeper) -> None:
         """Take the store; replies wait until the platform is there."""
@@ -147,13 +148,18 @@ class DiscordChat:
             await self._courier.idle()
 
     async def close(self) -> None:
-        """Let calls under way end, and close the connection."""
+        """Let calls under way end, and close the connection; a second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
         if self.hearing is not None:
             await self.hearing.close()
         if self._courier is not None:
             await self._courier.close()
         if not self.client.is_closed():
             await self.client.close()
+
+    aclose = close
 
     def _served(self) -> Course:
         return self._course()
