@@ -50,11 +50,15 @@ async def connect(
         raise SetupError(message)
     tls = ssl.create_default_context(cafile=None if broker.authority is None else str(broker.authority))
 
-    refused = asyncio.Event()
+    refused, why = asyncio.Event(), [f"no answer within {FIRST_S:g} s"]
 
     async def fault(error: Exception) -> None:
         LOG.warning("broker: %s %s", type(error).__name__, str(error)[:120])
-        if "authorization violation" in str(error).lower():
+        if isinstance(error, ssl.SSLError):
+            why[:] = [f"its certificate is not trusted: {error.reason}"]
+            refused.set()
+        elif "authorization violation" in str(error).lower():
+            why[:] = ["it refused this key"]
             refused.set()
 
     options: dict[str, object] = {"tls": tls} if secure else {}
@@ -86,7 +90,7 @@ async def connect(
     finally:
         refusal.cancel()
         connecting.cancel()
-    raise _lost(broker, "it refused this key" if refused.is_set() else f"no answer within {FIRST_S:g} s")
+    raise _lost(broker, why[0])
 
 
 def _lost(broker: Broker, why: str) -> UnavailableError:
