@@ -86,7 +86,8 @@ def test_the_bot_knows_the_runner_by_its_protocol_and_client_only(graph: grimp.I
 
 
 def test_only_the_settings_and_entries_read_the_environment() -> None:
-    inside = {"harness", "sandbox", "lessons", "attempt.py"}  # what runs behind the walls reads the environment made for it there
+    # What runs behind the walls reads the environment made for it there.
+    inside = {"harness", "sandbox", "lessons", "attempt.py"}
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
             if path.name not in {"settings.py", "__main__.py"} and not inside & set(path.parts):

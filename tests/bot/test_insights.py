@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (what is said is quoted whole)
 """A look inside a run: asked for under a timing, worded with the learner's lines, its kernels shown on a tap."""
 
 from dataclasses import replace
