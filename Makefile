@@ -17,8 +17,8 @@ PYTEST_ARGS ?=
 
 # What may share the machine runs on all its cores; walls, timings and the browser follow, one test at a time.
 # Each pass may find nothing to run (5) where PYTEST_ARGS chooses; the second runs whatever became of the first.
-SHARED_TESTS := -n logical --maxprocesses 8 --dist loadfile --ignore tests/sandbox_runner --ignore tests/browser
-LONE_TESTS := tests/sandbox_runner tests/browser
+SHARED_TESTS := -n logical --maxprocesses 8 --dist loadfile --ignore-glob 'tests/sandbox_runner/test_*' --ignore tests/browser
+LONE_TESTS := tests/sandbox_runner tests/browser --ignore tests/sandbox_runner/broker
 define TESTS
 failed=0
 $(BIN)/python -m pytest $(SHARED_TESTS) $(PYTEST_ARGS) || [ $$? = 5 ] || failed=1
