@@ -20,7 +20,7 @@ class Look:
     pictures: Mapping[str, bytes] = field(default_factory=dict)
 
 
-class _ByHash:
+class ByHash:
     """A course that compares by its hash, so that the cache below need not compare whole courses."""
 
     def __init__(self, course: Course) -> None:
@@ -30,16 +30,16 @@ class _ByHash:
         return hash(self.course.hash)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByHash) and other.course.hash == self.course.hash
+        return isinstance(other, ByHash) and other.course.hash == self.course.hash
 
 
 def look(course: Course, keys: frozenset[str]) -> Look:
     """Give what drawing needs of a course: the words with these keys."""
-    return _look(_ByHash(course), keys)
+    return _look(ByHash(course), keys)
 
 
 @lru_cache(maxsize=8)
-def _look(kept: _ByHash, keys: frozenset[str]) -> Look:
+def _look(kept: ByHash, keys: frozenset[str]) -> Look:
     words = Wording(kept.course.phrases)
     return Look({key: words.text(key) for key in keys if words.has(key)}, kept.course.pictures)
 

@@ -4,6 +4,8 @@ Law: nothing here knows a platform's markup. Lines of one width put figures befo
 block of code a line is drawn in the direction of its first strong letter.
 """
 
+import base64
+import binascii
 import hashlib
 import re
 from collections.abc import Sequence
@@ -80,6 +82,14 @@ def ends(code: str, head: int, tail: int) -> tuple[str, str]:
     """Give the first lines and the last of a long text, each of about so many characters."""
     first, last = code[:head].rpartition("\n")[0], code[-tail:].partition("\n")[2]
     return first or code[:head], last or code[-tail:]
+
+
+def attached(block: replies.Attachment) -> bytes:
+    """Give the bytes of an attachment; none where its text is no base64."""
+    try:
+        return base64.b64decode(block.data, validate=True)
+    except (binascii.Error, ValueError):
+        return b""
 
 
 def file_of(block: replies.CodeBlock) -> str:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import aiohttp
 import discord
@@ -22,8 +22,9 @@ from bot.adapters.discord.places import Who
 from bot.engine.events import ButtonPressed, Event, OddSent
 from bot.posting import pieces, rerun
 from bot.posting.courier import ANSWERS, Courier
+from bot.posting.hosted import Kept
 from bot.posting.lanes import Lane, Lanes
-from bot.posting.ports import Arrival, Done, Inbox, Outbox
+from bot.posting.ports import Arrival, Done
 
 LOG = logging.getLogger("tasree.discord")
 
@@ -31,10 +32,6 @@ PLATFORM = "discord"
 KEPT = timedelta(days=3)
 DOWNLOAD_TRIES, DOWNLOAD_S = 3, 30.0
 _MOST_CHATS = 50_000
-
-
-class Kept(Outbox, Inbox, Protocol):
-    """What is kept of ways in and out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,25 +9,17 @@ import re
 from typing import assert_never
 
 from bot.engine import replies
+from bot.posting.direction import ARABIC, ARABIC_MARK, END, FIGURE, LTR, URL, isolated_label, opening
 from bot.posting.pieces import clean, shown_code
 
-LTR, FIRST_STRONG, END, ARABIC_MARK, BROKEN = "\u2066", "\u2068", "\u2069", "\u061c", "\u200b"
+BROKEN = "\u200b"
 
-_ARABIC = re.compile(r"[\u0620-\u064a\u0671-\u06d3]")
-_BEGINS_ARABIC = re.compile(rf"[*_\s]*(?:\u061c|{_ARABIC.pattern})")
-_URL = re.compile(r"(?:https?://|mailto:)[^\s\"'<>]+", re.IGNORECASE)
+_BEGINS_ARABIC = re.compile(rf"[*_\s]*(?:\u061c|{ARABIC.pattern})")
 _SPECIAL = re.compile(r"([\\`*_~|>#\[\]()<@:-])")
 _PLAIN = {"(": "(", ")": ")", ":": ":", "-": "-", "#": "#", ">": ">"}
 """Signs that mean something only at a line's beginning or within a link, which cannot come about here."""
 _LINKED = r"[a-zA-Z][a-zA-Z0-9+.-]*://\S+|<[@#:/a][^>\s]*>|@everyone|@here|:[a-zA-Z0-9_~]+:"
-_FIGURE = (
-    r"\([-+\u2212]?\d+(?:\.\d+)?(?:, ?(?:[-+\u2212]?\d+(?:\.\d+)?)?)+\)"
-    r"|[-+\u2212±]\d[\d.,]*(?: ?[–-] ?[-+\u2212]?\d[\d.,]*)?(?: ?%)?"
-    r"|\d[\d.,]* ?[–-] ?\d[\d.,]*(?: ?%)?"
-    r"|\d[\d.,]* ?%"
-)
-_SPOTS = re.compile(rf"(?P<linked>{_LINKED})|(?P<figure>{_FIGURE})")
-_LATIN_RUN = re.compile(r"[-+~<>=(\[{@#/\w.%×*]*[A-Za-z0-9](?:[ -~×⁻⁰¹²³⁴-⁹]*[A-Za-z0-9)\]}%×⁰¹²³⁴-⁹])?", re.ASCII)
+_SPOTS = re.compile(rf"(?P<linked>{_LINKED})|(?P<figure>{FIGURE})")
 
 
 def escaped(text: str) -> str:
@@ -58,7 +50,7 @@ def span(given: replies.Span, *, strong: bool = False) -> str:
             return f"{LTR}{_bold(escaped(clean(text)), strong=strong)}{END}"
         case replies.Link(text=text, url=url):
             shown = escaped(clean(text)) or url
-            return f"[{shown}](<{url}>)" if _URL.fullmatch(url) else prose(text, strong=strong)
+            return f"[{shown}](<{url}>)" if URL.fullmatch(url) else prose(text, strong=strong)
     assert_never(given)
 
 
@@ -69,7 +61,7 @@ def code(text: str) -> str:
         return ""
     fence = "``" if "`" in shown else "`"
     room = " " if "`" in shown else ""
-    return f"{FIRST_STRONG if _ARABIC.search(shown) else LTR}{fence}{room}{shown}{room}{fence}{END}"
+    return f"{opening(shown)}{fence}{room}{shown}{room}{fence}{END}"
 
 
 def prose(text: str, *, strong: bool = False) -> str:
@@ -99,8 +91,7 @@ def label(text: str, limit: int) -> str:
     """Give a button's plain text, with what reads left to right isolated."""
     shown = " ".join(clean(text).split())
     shown = shown if len(shown) <= limit - 8 else shown[: limit - 9] + "…"
-    isolated = _LATIN_RUN.sub(lambda found: f"{LTR}{found.group()}{END}", shown)
-    marked = isolated if _ARABIC.match(shown[:1]) else ARABIC_MARK + isolated
+    marked = isolated_label(shown)
     return marked if len(marked) <= limit else shown[:limit]
 
 

@@ -4,8 +4,6 @@ Law: limits are kept by packing whole blocks, never by cutting written Markdown;
 is too long for a chat goes out as a file, with its head and its end in the chat.
 """
 
-import base64
-import binascii
 from dataclasses import replace
 from typing import assert_never
 
@@ -21,7 +19,7 @@ from bot.adapters.discord.drafts import (
     TextDraft,
 )
 from bot.engine import replies
-from bot.posting import pieces
+from bot.posting import direction, pieces
 from bot.posting.looks import Look
 from bot.posting.pieces import Button, Keyboard
 
@@ -132,7 +130,9 @@ class _Packing:
 
     def _flush(self) -> None:
         if self._now.strip():
-            self._made.append(TextDraft(self._now if marked.ARABIC_MARK in self._now[:1] else marked.begun(self._now)))
+            self._made.append(
+                TextDraft(self._now if direction.ARABIC_MARK in self._now[:1] else marked.begun(self._now))
+            )
         self._now = ""
 
 
@@ -174,7 +174,7 @@ def _bullets(block: replies.Bullets) -> tuple[str, ...]:
     items: list[str] = []
     for at, spans in enumerate(block.items, 1):
         first, *rest = _cut(spans)
-        items += [f"{marked.ARABIC_MARK}{f'{at}. ' if block.numbered else '• '}{first}", *rest]
+        items += [f"{direction.ARABIC_MARK}{f'{at}. ' if block.numbered else '• '}{first}", *rest]
     made: list[str] = []
     for item in items:
         both = f"{made[-1]}\n{item}" if made else item
@@ -186,9 +186,11 @@ def _bullets(block: replies.Bullets) -> tuple[str, ...]:
 
 
 def _step(step: replies.Step) -> str:
-    count = f" {marked.LTR}{min(max(step.done, 0), step.total)}/{step.total}{marked.END}" if step.total > 0 else ""
+    count = (
+        f" {direction.LTR}{min(max(step.done, 0), step.total)}/{step.total}{direction.END}" if step.total > 0 else ""
+    )
     label = marked.prose(step.label, strong=step.state == "now")
-    return f"{marked.ARABIC_MARK}{pieces.STEP_MARKS[step.state]} {label}{count}"
+    return f"{direction.ARABIC_MARK}{pieces.STEP_MARKS[step.state]} {label}{count}"
 
 
 def _put_code(packing: _Packing, block: replies.CodeBlock, look: Look) -> list[Draft]:
@@ -221,9 +223,6 @@ def _picture(block: replies.Picture, look: Look) -> Draft:
 
 
 def _attachment(block: replies.Attachment) -> Draft:
-    try:
-        data = base64.b64decode(block.data, validate=True)
-    except (binascii.Error, ValueError):
-        data = b""
+    data = pieces.attached(block)
     name = pieces.safe_name(block.name)
     return FileDraft(name, data or b"\n", marked.begun(marked.code(name)))

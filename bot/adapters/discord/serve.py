@@ -10,22 +10,21 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 import discord
 
 from bot.adapters.discord import looks, places, render
 from bot.adapters.discord.client import DiscordClient
 from bot.adapters.discord.drafts import Draft, FileDraft
-from bot.adapters.discord.hearing import PLATFORM, Hearing, Kept
+from bot.adapters.discord.hearing import PLATFORM, Hearing
 from bot.adapters.discord.line import DiscordLine
 from bot.engine.replies import Reply
 from bot.errors import SettingsError
-from bot.ports import Owned, Shown, StoredFile
-from bot.posting.boxes import Drawing, Replies
+from bot.ports import Shown, StoredFile
+from bot.posting.boxes import Drawing
 from bot.posting.courier import EDIT_EVERY_S, Courier
+from bot.posting.hosted import Hosted, Keeper, Kept
 from bot.posting.pacing import Limits, Pacing
-from bot.posting.rerun import Talk
 from content.schema import Course
 
 LOG = logging.getLogger("tasree.discord")
@@ -43,27 +42,6 @@ class DiscordSettings:
     memory: Path
     limits: Limits = PACE
     edit_every_s: float = EDIT_EVERY_S
-
-
-class Hosted(Talk, Replies, Protocol):
-    """The app, as far as this adapter needs it."""
-
-    @property
-    def course(self) -> Course:
-        """Give the course as it is served now."""
-        ...
-
-
-class Keeper(Replies, Protocol):
-    """The store, as far as this adapter needs it."""
-
-    def outbox(self) -> Kept:
-        """Give what is kept of ways in and out."""
-        ...
-
-    def owned(self) -> Owned:
-        """Give the part that keeps learners' files."""
-        ...
 
 
 class DiscordChat:

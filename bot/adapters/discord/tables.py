@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from bot.adapters.discord import marked
 from bot.engine import replies
-from bot.posting import pieces
+from bot.posting import direction, pieces
 
 
 def timings(block: replies.Timings, words: Mapping[str, str]) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def _ratio(ratio: replies.RatioRow, words: Mapping[str, str]) -> str:
     if ratio.interval:
         named = marked.prose(words.get("discord.interval", ""))
         interval = f" ({named} {marked.span(replies.Number(ratio.interval))})"
-    return f"{marked.ARABIC_MARK}• {pair}: {marked.span(replies.Number(ratio.shown))}{interval}"
+    return f"{direction.ARABIC_MARK}• {pair}: {marked.span(replies.Number(ratio.shown))}{interval}"
 
 
 def bits(block: replies.Bits) -> tuple[str, ...]:

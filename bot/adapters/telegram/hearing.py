@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol, assert_never
+from typing import Any, assert_never
 
 from telegram import Bot, Update
 from telegram.error import TelegramError
@@ -21,8 +21,9 @@ from bot.adapters.telegram.parse import Heard, Me, Moved, Nothing, Pressed, Said
 from bot.engine.events import CodeSent, Entity, Event, FileSent, OddSent, TextSent
 from bot.posting import pieces, rerun
 from bot.posting.courier import ANSWERS, Courier
+from bot.posting.hosted import Kept
 from bot.posting.lanes import Lane, Lanes
-from bot.posting.ports import Arrival, Done, Inbox, Outbox
+from bot.posting.ports import Arrival, Done
 
 LOG = logging.getLogger("tasree.telegram")
 
@@ -36,10 +37,6 @@ KEPT = timedelta(days=3)
 """The platform delivers an update for a day at most."""
 OVERDUE = timedelta(seconds=60)
 """So old is an update that nobody is answering any more."""
-
-
-class Kept(Outbox, Inbox, Protocol):
-    """What is kept of ways in and out."""
 
 
 @dataclass(frozen=True, slots=True)

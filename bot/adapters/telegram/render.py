@@ -4,8 +4,6 @@ Law: limits are kept by packing whole blocks, never by cutting written HTML; but
 too long for a chat goes out as a file, with its head and its end in the chat.
 """
 
-import base64
-import binascii
 from dataclasses import replace
 from typing import assert_never
 
@@ -24,7 +22,7 @@ from bot.adapters.telegram.drafts import (
 )
 from bot.adapters.telegram.rich import Rich
 from bot.engine import replies
-from bot.posting import pieces
+from bot.posting import direction, pieces
 from bot.posting.looks import Look
 from bot.posting.pieces import Button, Keyboard
 
@@ -185,7 +183,7 @@ def _bullets(block: replies.Bullets) -> tuple[Rich, ...]:
     items: list[Rich] = []
     for at, spans in enumerate(block.items, 1):
         first, *rest = _cut(spans)
-        mark = rich.raw(rich.ARABIC_MARK + (f"{at}. " if block.numbered else "• "))
+        mark = rich.raw(direction.ARABIC_MARK + (f"{at}. " if block.numbered else "• "))
         items += [mark + first, *rest]
     made: list[Rich] = []
     for item in items:
@@ -200,9 +198,12 @@ def _bullets(block: replies.Bullets) -> tuple[Rich, ...]:
 def _step(step: replies.Step) -> Rich:
     count = f" {min(max(step.done, 0), step.total)}/{step.total}" if step.total > 0 else ""
     label = rich.prose(step.label, strong=step.state == "now")
-    shown = rich.raw(f"{rich.LTR}{count.strip()}{rich.END}") if count else Rich()
+    shown = rich.raw(f"{direction.LTR}{count.strip()}{direction.END}") if count else Rich()
     return (
-        rich.raw(f"{rich.ARABIC_MARK}{pieces.STEP_MARKS[step.state]} ") + label + rich.raw(" " if count else "") + shown
+        rich.raw(f"{direction.ARABIC_MARK}{pieces.STEP_MARKS[step.state]} ")
+        + label
+        + rich.raw(" " if count else "")
+        + shown
     )
 
 
@@ -244,10 +245,7 @@ def _caption(text: str, spans: replies.Spans = ()) -> str:
 
 
 def _attachment(block: replies.Attachment) -> Draft:
-    try:
-        data = base64.b64decode(block.data, validate=True)
-    except (binascii.Error, ValueError):
-        data = b""
+    data = pieces.attached(block)
     name = pieces.safe_name(block.name)
     caption = rich.begun(rich.code(name)).html
     if block.media == "image/png" and is_photo(data):

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from bot.engine import replies
+from bot.posting.direction import ARABIC, ARABIC_MARK, END, FIGURE, LTR, URL, isolated_label, opening
 from bot.posting.pieces import clean, shown_code
 
-LTR, FIRST_STRONG, END, ARABIC_MARK = "\u2066", "\u2068", "\u2069", "\u061c"
-
-_ARABIC = re.compile(r"[\u0620-\u064a\u0671-\u06d3]")
-_BEGINS_ARABIC = re.compile(rf"(?:<[a-z]+>)*\s*(?:\u061c|{_ARABIC.pattern})")
-_URL = re.compile(r"(?:https?://|mailto:)[^\s\"'<>]+", re.IGNORECASE)
+_BEGINS_ARABIC = re.compile(rf"(?:<[a-z]+>)*\s*(?:\u061c|{ARABIC.pattern})")
 
 # What the platform would make a link, a mention, a tag or a card number of; as wide as its own rules, or wider.
 _LINKED = (
@@ -29,16 +26,7 @@ _LINKED = (
     r"|\d{1,3}(?:\.\d{1,3}){3}"
     r"|\d(?:[ -]?\d){12,}"
 )
-_FIGURE = (
-    r"\([-+\u2212]?\d+(?:\.\d+)?(?:, ?(?:[-+\u2212]?\d+(?:\.\d+)?)?)+\)"
-    r"|[-+\u2212±]\d[\d.,]*(?: ?[–-] ?[-+\u2212]?\d[\d.,]*)?(?: ?%)?"
-    r"|\d[\d.,]* ?[–-] ?\d[\d.,]*(?: ?%)?"
-    r"|\d[\d.,]* ?%"
-)
-_SPOTS = re.compile(rf"(?P<linked>{_LINKED})|(?P<figure>{_FIGURE})")
-
-# A run of Latin letters, digits and signs inside a label, from its first to its last meaningful character.
-_LATIN_RUN = re.compile(r"[-+~<>=(\[{@#/\w.%×*]*[A-Za-z0-9](?:[ -~×⁻⁰¹²³⁴-⁹]*[A-Za-z0-9)\]}%×⁰¹²³⁴-⁹])?", re.ASCII)
+_SPOTS = re.compile(rf"(?P<linked>{_LINKED})|(?P<figure>{FIGURE})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +88,7 @@ def span(given: replies.Span, *, strong: bool = False) -> Rich:
             return raw(LTR) + (tagged("b", shown) if strong else raw(shown)) + raw(END)
         case replies.Link(text=text, url=url):
             shown = clean(text) or url
-            if _URL.fullmatch(url) is None:
+            if URL.fullmatch(url) is None:
                 return prose(text, strong=strong)
             return Rich(f'<a href="{html.escape(url)}">{escaped(shown)}</a>', len(shown), 1)
     assert_never(given)
@@ -111,7 +99,7 @@ def code(text: str) -> Rich:
     shown = clean(text).replace("\n", " ")
     if not shown.strip():
         return Rich()
-    return raw(FIRST_STRONG if _ARABIC.search(shown) else LTR) + tagged("code", shown) + raw(END)
+    return raw(opening(shown)) + tagged("code", shown) + raw(END)
 
 
 def prose(text: str, *, strong: bool = False) -> Rich:
@@ -138,8 +126,7 @@ def label(text: str, limit: int = 100) -> str:
     """Give a button's plain text, with what reads left to right isolated."""
     shown = " ".join(clean(text).split())
     shown = shown if len(shown) <= limit else shown[: limit - 1] + "…"
-    isolated = _LATIN_RUN.sub(lambda found: f"{LTR}{found.group()}{END}", shown)
-    return isolated if _ARABIC.match(shown[:1]) else ARABIC_MARK + isolated
+    return isolated_label(shown)
 
 
 def block(text: str, language: str = "") -> Rich:

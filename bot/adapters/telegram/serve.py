@@ -10,7 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from telegram import Bot, BotCommand, MenuButtonCommands
 from telegram.error import BadRequest, Conflict, InvalidToken, NetworkError, RetryAfter, TelegramError
@@ -19,7 +19,7 @@ from telegram.request import HTTPXRequest
 
 from bot.adapters.telegram import looks, parse, render
 from bot.adapters.telegram.drafts import Draft, FileDraft
-from bot.adapters.telegram.hearing import JOIN_S, PLATFORM, Hearing, Kept
+from bot.adapters.telegram.hearing import JOIN_S, PLATFORM, Hearing
 from bot.adapters.telegram.line import TelegramLine, waited_for
 from bot.adapters.telegram.parse import Me
 from bot.adapters.telegram.webhook import Webhook, listening
@@ -27,12 +27,12 @@ from bot.engine.commands import Command
 from bot.engine.replies import Reply
 from bot.engine.wording import Wording
 from bot.errors import SettingsError
-from bot.ports import Owned, Shown, StoredFile
-from bot.posting.boxes import Drawing, Replies
+from bot.ports import Shown, StoredFile
+from bot.posting.boxes import Drawing
 from bot.posting.courier import EDIT_EVERY_S, Courier
+from bot.posting.hosted import Hosted, Keeper, Kept
 from bot.posting.looks import Look
 from bot.posting.pacing import Limits, Pacing
-from bot.posting.rerun import Talk
 from content.schema import Course
 
 LOG = logging.getLogger("tasree.telegram")
@@ -59,27 +59,6 @@ class TelegramSettings:
     read_s: float = 20.0
     poll_s: int = POLL_S
     again_s: float = 1.0
-
-
-class Hosted(Talk, Replies, Protocol):
-    """The app, as far as this adapter needs it."""
-
-    @property
-    def course(self) -> Course:
-        """Give the course as it is served now."""
-        ...
-
-
-class Keeper(Replies, Protocol):
-    """The store, as far as this adapter needs it."""
-
-    def outbox(self) -> Kept:
-        """Give what is kept of ways in and out."""
-        ...
-
-    def owned(self) -> Owned:
-        """Give the part that keeps learners' files."""
-        ...
 
 
 class TelegramChat:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from bot.adapters.telegram import rich
 from bot.adapters.telegram.rich import Rich
 from bot.engine import replies
-from bot.posting import pieces
+from bot.posting import direction, pieces
 
 
 def timings(block: replies.Timings, words: Mapping[str, str]) -> tuple[Rich, ...]:
@@ -35,7 +35,7 @@ def _ratio(ratio: replies.RatioRow, words: Mapping[str, str]) -> Rich:
     if ratio.interval:
         named = rich.prose(words.get("telegram.interval", ""))
         interval = rich.raw(" (") + named + rich.raw(" ") + rich.span(replies.Number(ratio.interval)) + rich.raw(")")
-    return rich.raw(f"{rich.ARABIC_MARK}• ") + pair + shown + interval
+    return rich.raw(f"{direction.ARABIC_MARK}• ") + pair + shown + interval
 
 
 def bits(block: replies.Bits) -> tuple[Rich, ...]:

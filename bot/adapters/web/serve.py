@@ -21,6 +21,7 @@ from bot.adapters.web.files import OFFERED, png_size, safe_name
 from bot.adapters.web.pace import Pace
 from bot.adapters.web.tab import MOVED, Tab, Talk, oldest_beyond
 from bot.ports import Shown
+from bot.posting.looks import ByHash
 from content.schema import Course
 
 __all__ = ["Talk", "WebChat", "WebSettings"]
@@ -160,24 +161,11 @@ def _word(talk: Talk, name: str) -> str:
 
 def look(course: Course) -> render.Look:
     """Give what fragments need of a course; kept, for a course does not change."""
-    return _look(_ByHash(course))
-
-
-class _ByHash:
-    """A course that compares by its hash, so that the cache below need not compare whole courses."""
-
-    def __init__(self, course: Course) -> None:
-        self.course = course
-
-    def __hash__(self) -> int:
-        return hash(self.course.hash)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByHash) and other.course.hash == self.course.hash
+    return _look(ByHash(course))
 
 
 @lru_cache(maxsize=2)
-def _look(kept: _ByHash) -> render.Look:
+def _look(kept: ByHash) -> render.Look:
     course = kept.course
     phrases = {name: course.phrases.get(name) for name in WORDS}
     words = {name: phrase for name, phrase in phrases.items() if isinstance(phrase, str)}
