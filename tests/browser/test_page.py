@@ -455,6 +455,31 @@ async def test_the_bits_of_a_number_fit_a_phone_in_order_and_can_be_read(stage: 
     assert min(contrasts) >= 4.5  # WCAG 2.2, success criterion 1.4.3
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_the_progress_picture_grows_from_the_right_within_a_phone(
+    stage: Open, visit: Open, tmp_path: Path, scheme: str
+) -> None:
+    bars = replies.Bars(
+        (
+            replies.Bar("الحساب على المصفوفات", 0.9, "90%", "mastered", "متقن"),
+            replies.Bar("الدقة النصفية `float16`", 0.4, "40%", "growing", "ينمو"),
+            replies.Bar("الترجمة", 0.0, "", "new", "لم يُجرَّب بعد"),
+        ),
+        "خريطة التقدّم",
+    )
+    built = await stage(greeting=[Reply((bars,))])
+    page = await (await visit(color_scheme=scheme)).open(built.address)
+    await expect(page.locator(".bars tbody tr")).to_have_count(3)
+    edges = "all => all.map((one) => { const box = one.getBoundingClientRect(); return [box.left, box.right]; })"
+    tracks = await page.locator(".bars rect.track").evaluate_all(edges)
+    fills = await page.locator(".bars rect.fill").evaluate_all(edges)
+    assert all(abs(fill[1] - track[1]) < 1 for fill, track in zip(fills[:2], tracks, strict=False))
+    widths = [right - left for left, right in fills]
+    assert widths[0] > widths[1] > widths[2] == 0
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    await page.screenshot(path=tmp_path / f"progress-{scheme}.png")
+
+
 async def test_what_was_said_before_can_be_fetched(stage: Open, visit: Open) -> None:
     built = await stage(greeting=[said(f"رد {i}") for i in range(1, 61)])
     page = await (await visit()).open(built.address)
