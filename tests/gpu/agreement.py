@@ -36,6 +36,7 @@ print(do_bench(lambda: x @ x, warmup=250, rep=1000, return_mode="median") * 1e6)
 async def median_ns(python: str, source: str) -> float | None:
     """Time a source here; None where nothing was measured."""
     found: dict[str, Any] = await gpu_mistakes.found_in(python, source)
+    print(json.dumps({"source": source.splitlines()[-1], **found}), flush=True)
     return next(iter(found["medians_ns"].values()), None)
 
 

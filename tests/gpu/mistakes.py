@@ -21,7 +21,9 @@ import mistake_data  # noqa: E402 - the path comes first
 
 from sandbox_runner.channel import Channel  # noqa: E402
 from sandbox_runner.measuring import measure  # noqa: E402
+from sandbox_runner.outerclock import OuterClock  # noqa: E402
 from sandbox_runner.protocol import Budget, Device, Job, JobKind, Limits  # noqa: E402
+from sandbox_runner.stats import quantile  # noqa: E402
 
 BOOT = """
 import sys
@@ -34,6 +36,39 @@ serve(Line(int(sys.argv[2])), sys.stdin.read(), "code.py")
 FAILING = {"cudagraph_overwritten"}
 """Mistakes that are an error."""
 LIMITS = Limits(import_s=120, run_s=120, check_s=120, warmup_s=120, measure_s=120, compile_s=300)
+
+
+clocks: list[OuterClock] = []
+"""Every outer clock that was asked whether it confirms, for its figures to be printed."""
+_confirms = OuterClock.confirms
+
+
+def _seen(clock: OuterClock) -> bool:
+    clocks.append(clock)
+    return _confirms(clock)
+
+
+setattr(OuterClock, "confirms", _seen)  # noqa: B010 - only this program looks at it from beside
+
+
+def window() -> dict[str, object]:
+    """Give what the last outer clock saw, in µs: what is hidden in empty blocks and in each variant's, and waits."""
+    if not clocks:
+        return {}
+    clock, parts = clocks[-1], (0.25, 0.5, 0.9, 0.95, 0.99)
+
+    def hidden(pairs: list[tuple[int, int]]) -> list[float]:
+        return [round(quantile([wall - claim for claim, wall in pairs], part) / 1e3, 1) for part in parts]
+
+    blocks = {
+        variant: {"n": len(pairs), "hidden": hidden(pairs), "wall": round(quantile([w for _, w in pairs], 0.5) / 1e3)}
+        for variant, pairs in clock.blocks.items()
+        if pairs
+    }
+    claims = round(quantile([claim for claim, _ in clock.empty], 0.5) / 1e3, 1) if clock.empty else 0.0
+    doubts = [doubt.variant for doubt in clock.doubts()]
+    empty = hidden(clock.empty) if clock.empty else []
+    return {"empty": len(clock.empty), "hidden": empty, "empty_claim": claims, "blocks": blocks, "doubts": doubts}
 
 
 async def found_in(python: str, source: str) -> dict[str, object]:
@@ -51,6 +86,7 @@ async def found_in(python: str, source: str) -> dict[str, object]:
     talking = asyncio.create_task(process.communicate(source.encode()))
     job = Job("gpu", JobKind.TIME, source, "nobody", device=Device.CUDA, budget=Budget.DEFAULT, limits=LIMITS)
     began = time.perf_counter()
+    clocks.clear()
     try:
         seen = await measure(channel, job, lambda _: None, rng=random.Random())  # noqa: S311 - seeded by the system
     finally:
@@ -61,6 +97,9 @@ async def found_in(python: str, source: str) -> dict[str, object]:
         "fault": seen.fault.last_line if seen.fault else "",
         "medians_ns": {variant.name: variant.median_ns for variant in seen.variants},
         "confirmed": seen.confirmed,
+        "noise": seen.noise,
+        "window": window(),
+        "remarks": {f.code: f.values for f in seen.flags if "mistake" not in f.values},
         "ratios": [[ratio.name, ratio.point, list(ratio.ci99)] for ratio in seen.ratios],
         "mistakes": [{"code": f.code, "line": f.line, **f.values} for f in seen.flags if "mistake" in f.values],
         "seconds": round(time.perf_counter() - began, 1),
