@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from sandbox_runner import metrics
+from sandbox_runner import metrics, showing
 from sandbox_runner.daemon import Daemon
 from sandbox_runner.dispatch import Dispatcher, Rules, Worker
 from sandbox_runner.errors import SetupError, WallMissingError
@@ -155,11 +155,11 @@ async def _shown(settings: Settings, dispatcher: Dispatcher, tally: metrics.Tall
         yield
         return
 
-    def give() -> str:
-        return metrics.as_text(dispatcher.capabilities, dispatcher.counts(), tally)
+    def give() -> tuple[bool, str]:
+        return True, metrics.as_text(dispatcher.capabilities, dispatcher.counts(), tally)
 
     host, port = host_and_port(settings.metrics)
-    async with metrics.shown(host, port, give) as taken:
+    async with showing.shown(host, port, {"/metrics": give, "/health": showing.alive}) as taken:
         tally.note("metrics", address=f"http://{host}:{taken}/metrics")
         yield
 

@@ -21,6 +21,7 @@ BOT_MAY_USE = ENGINE_MAY_USE | {
     "sandbox_runner.broker.line",
     "sandbox_runner.broker.submitting",
     "sandbox_runner.client",
+    "sandbox_runner.showing",
 }
 
 

@@ -14,8 +14,9 @@ import pytest
 from sandbox_runner.client import RunnerClient
 from sandbox_runner.errors import SetupError
 from sandbox_runner.journal import Journal
-from sandbox_runner.metrics import BUCKETS_S, Tally, as_text, shown
+from sandbox_runner.metrics import Tally, as_text
 from sandbox_runner.protocol import Capabilities, Device, Finished, Job, JobKind, Wall
+from sandbox_runner.showing import BUCKETS_S, alive, shown
 
 ROOT = Path(__file__).resolve().parents[2]
 LINE = re.compile(r'[a-z_]+(?:\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? [0-9.e+-]+')
@@ -55,6 +56,8 @@ def test_what_the_journal_notes_is_counted_and_still_written() -> None:
     clock.at += 2.0
     tally.note("finished", job="j1", kind="run", ending="ok")
     tally.note("fault", job="j2", fault="x")
+    tally.note("gpu_quarantined", gpu=0, why="x")
+    tally.note("gpu_quarantined", gpu=0, why="y")
     clock.at += 400.0
     text = as_text(ABLE, {"queued": 1, "running": 0, "kept": 1}, tally)
     found = figures(text)
@@ -63,10 +66,13 @@ def test_what_the_journal_notes_is_counted_and_still_written() -> None:
     assert found['tasree_runner_runs_total{kind="run",ending="ok"}'] == 1
     assert found["tasree_runner_faults_total"] == 1
     assert found["tasree_runner_noise_ratio"] == 0.011
+    assert found["tasree_runner_gpus_quarantined"] == 1
     assert found['tasree_runner_wall_stands{wall="network",matters="true"}'] == 1
-    assert out.getvalue().count("\n") == 4
+    assert out.getvalue().count("\n") == 6
     assert "j1" not in text
     assert "abc" not in text
+    tally.note("gpu_lent_again", gpu=0)
+    assert "tasree_runner_gpus_quarantined 0" in as_text(ABLE, {"queued": 1, "running": 0}, tally)
 
 
 def test_a_histogram_grows_with_its_bounds_and_ends_at_the_count() -> None:
@@ -93,16 +99,20 @@ async def asked(port: int, words: bytes) -> bytes:
     return answer
 
 
-async def test_only_the_two_paths_are_answered_and_bad_callers_leave_it_standing() -> None:
-    async with shown("127.0.0.1", 0, lambda: "figures\n") as port:
+async def test_only_the_pages_given_are_answered_and_bad_callers_leave_it_standing() -> None:
+    pages = {"/metrics": lambda: (True, "figures\n"), "/health": alive, "/sick": lambda: (False, "the store\n")}
+    async with shown("127.0.0.1", 0, pages) as port:
         assert b"404" in await asked(port, b"GET /secret HTTP/1.1\r\n\r\n")
         assert await asked(port, b"x" * 20_000) == b""
         assert (await asked(port, b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")).endswith(b"\r\n\r\nok\n")
         answer = await asked(port, b"GET /metrics HTTP/1.1\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
         assert answer.endswith(b"\r\n\r\nfigures\n")
-        with pytest.raises(SetupError, match="cannot show metrics"):
-            async with shown("127.0.0.1", port, str):
+        assert (await asked(port, b"GET /sick HTTP/1.1\r\n\r\n")).startswith(b"HTTP/1.1 503 ")
+        assert b"404" in await asked(port, b"GET\r\n\r\n")
+        assert b"404" in await asked(port, b"POST /metrics HTTP/1.1\r\n\r\n")
+        with pytest.raises(SetupError, match="cannot show figures"):
+            async with shown("127.0.0.1", port, pages):
                 pass
 
 
