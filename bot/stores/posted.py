@@ -1,6 +1,6 @@
 """The tables of what came from a chat platform and what goes out to it; the same metadata and laws as `tables.py`."""
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table, Text, text
+from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, String, Table, Text, text
 
 from bot.stores.tables import UtcTime, metadata
 
@@ -48,5 +48,27 @@ arrivals = Table(
     Column("body", Text, nullable=False),
     Column("done", Boolean, nullable=False),
     Column("arrived_at", UtcTime, nullable=False),
+    Column("lane", String(64), nullable=False, server_default=""),
 )
 Index("ix_arrivals_done", arrivals.c.platform, arrivals.c.done, arrivals.c.position)
+_WAITING = text("NOT done")
+Index("ix_arrivals_lane", arrivals.c.platform, arrivals.c.lane, sqlite_where=_WAITING, postgresql_where=_WAITING)
+
+lanes = Table(
+    "lanes",
+    metadata,
+    Column("platform", String(16), primary_key=True),
+    Column("name", String(64), primary_key=True),
+    Column("held_by", String(12), nullable=False),
+    Column("held_until", UtcTime, nullable=False),
+)
+
+paces = Table(
+    "paces",
+    metadata,
+    Column("platform", String(16), primary_key=True),
+    Column("name", String(32), primary_key=True),
+    Column("times", Text, nullable=False),
+    Column("held", Float, nullable=False),
+    Column("used_at", UtcTime, nullable=False),
+)

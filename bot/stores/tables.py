@@ -99,6 +99,8 @@ chats = Table(
     Column("last_number", Integer, nullable=False),
     Column("last_change", Integer, nullable=False),
     Column("changed_at", UtcTime, nullable=False),
+    Column("checking_answers", String(32)),
+    Column("checking_address", String(64)),
     UniqueConstraint("platform", "external"),
 )
 Index("ix_chats_checking", chats.c.checking, sqlite_where=chats.c.checking)
@@ -165,6 +167,8 @@ replies = Table(
     Column("state", String(8), nullable=False),
     Column("change", Integer, nullable=False),
     Column("said_at", UtcTime, nullable=False),
+    Column("answers", String(32), nullable=False, server_default=""),
+    Column("address", String(64), nullable=False, server_default=""),
     UniqueConstraint("chat", "slot"),
 )
 Index("ix_replies_chat_change", replies.c.chat, replies.c.change)
