@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bot.engine.effects import AskPhrasing, MakeReport, Turn
 from bot.engine.events import CodeChecked, Phrased, ReportMade
@@ -252,3 +252,88 @@ class Store(Turns, Chats, Runs, Checks, Reports, Protocol):
     def owned(self) -> Owned:
         """Give the part that knows what belongs to one learner."""
         ...
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What waits: runs without an end, chats of a platform whose replies are not out, updates without an answer.
+
+    Each with the age of its oldest in seconds.
+    """
+
+    runs: int = 0
+    runs_s: float = 0.0
+    behind: int = 0
+    behind_s: float = 0.0
+    unanswered: int = 0
+    unanswered_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """Something that is, or was, wrong: its name, since when, and which bot looks after it."""
+
+    name: str
+    since: datetime
+    holder: str
+    over_at: datetime | None = None
+    count: int = 0
+    age_s: float = 0.0
+
+
+class Incidents(Protocol):
+    """What is wrong with the installation, as all bots on one store see it."""
+
+    async def backlog(self, platform: str, now: datetime, settled: timedelta) -> Backlog:
+        """Count what waits; replies and updates only once they are older than `settled`."""
+        ...
+
+    async def all(self) -> tuple[Incident, ...]:
+        """Give every incident, those that are over too."""
+        ...
+
+    async def hold(self, name: str, holder: str, now: datetime, lease: timedelta) -> bool:
+        """Take or renew the lease of a name; False while another bot has it."""
+        ...
+
+    async def began(self, seen: Incident, now: datetime, lease: timedelta) -> None:
+        """Say that something is wrong: begins the incident, or goes on looking after it."""
+        ...
+
+    async def ended(self, name: str, holder: str, now: datetime, lease: timedelta, *, anyone: bool) -> None:
+        """Say that all is well: ends the incident, where this bot looks after it, nobody does, or `anyone` may tell."""
+        ...
+
+    async def passed(self, name: str, holder: str, since: datetime, now: datetime) -> None:
+        """Say of something that could not be written down while it lasted that it is over; one bot's word stands."""
+        ...
+
+    async def admins(self, accounts: Sequence[str], platform: str) -> tuple[tuple[str, str], ...]:
+        """Give the private chats of these accounts (`platform:external`) on a platform, each with its address."""
+        ...
+
+
+@runtime_checkable
+class CallsOut(Protocol):
+    """A platform that can say something without the store: that the store is away."""
+
+    async def call_out(self, chat: str, address: str, reply: Reply) -> None:
+        """Say it, once or not at all. Must not raise."""
+        ...
+
+
+@runtime_checkable
+class Stands(Protocol):
+    """A platform that knows whether it is connected."""
+
+    def trouble(self) -> str:
+        """Say what is wrong with the connection; empty when nothing is."""
+        ...
+
+
+class Counts(Protocol):
+    """Where turns are counted."""
+
+    def turned(self, event: str, took_s: float) -> None:
+        """Count an event that was answered; `event` is its kind."""
+        ...
+
+

@@ -1,6 +1,8 @@
 """What happened, in the past tense: everything a turn may answer."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 
 from bot.engine.phrasing import Sentence
 from bot.engine.teaching.figures import Report
@@ -127,6 +129,41 @@ class Phrased:
     sentences: tuple[Sentence, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class AccountsJoined:
+    """The code that was given in this chat was used elsewhere: the two accounts are one learner's."""
+
+
+class Trouble(StrEnum):
+    """What may be wrong with an installation."""
+
+    RUNNER = "runner"
+    """no runner answers"""
+    QUEUE = "queue"
+    """runs wait for long, or many do"""
+    OUTBOX = "outbox"
+    """replies, or updates, stay where they are"""
+    STORE = "store"
+    """the database does not answer"""
+    GPU = "gpu"
+    """a GPU is not lent until it is proven again"""
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentTold:
+    """An admin is told of an incident: that it began, or with `over_at` that it is over (UTC).
+
+    `count` and `age_s` say how many things wait and for how long, `where` on which platform, empty where that is one.
+    """
+
+    trouble: Trouble
+    since: datetime
+    over_at: datetime | None = None
+    where: str = ""
+    count: int = 0
+    age_s: float = 0.0
+
+
 Event = (
     ChatOpened
     | TextSent
@@ -141,4 +178,6 @@ Event = (
     | ChatBlocked
     | ReportMade
     | Phrased
+    | IncidentTold
+    | AccountsJoined
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
-from bot.engine import code, doubles, hearing, help, pressing, runs, settling  # noqa: A004
+from bot.engine import code, doubles, hearing, help, incidents, pressing, runs, settling  # noqa: A004
 from bot.engine.answering import rephrased
 from bot.engine.effects import Turn
 from bot.engine.events import (
@@ -21,6 +21,7 @@ from bot.engine.events import (
     Event,
     FileSent,
     OddSent,
+    IncidentTold,
     Phrased,
     ReportMade,
     RunFinished,
@@ -71,6 +72,8 @@ def take_turn(  # noqa: PLR0913 - everything a turn depends on is an argument
             if doubles.twice(session, event, now):
                 return Turn(session)
             moment, back = digests.returned(moment)
+        case IncidentTold():
+            return incidents.told(moment, event)
             settled, notice = settling.settled(moment)
             turn = _still_told(settled.session, _answered(settled, event)).after(*back, *notice)
             return doubles.noted(session, event, turn, now)

@@ -31,6 +31,11 @@ async def learner(connection: AsyncConnection, learner: str) -> None:
     await _taken(connection, literal(f"learner:{learner}"))
 
 
+async def incident(connection: AsyncConnection, name: str) -> None:
+    """Wait for whatever else is written of this incident."""
+    await _taken(connection, literal(f"incident:{name}"))
+
+
 async def _taken(connection: AsyncConnection, name: ColumnElement[str]) -> None:
     if not is_sqlite(connection):
         await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(name, 0))))

@@ -25,6 +25,9 @@ from bot.stores.doors import Door
 
 OF_NOBODY: Mapping[str, str] = {
     "arrivals": "updates of a platform: the text goes when it was answered, the rest when it cannot come again",
+    "lanes": "who is answering what came from somebody: gone when it was answered",
+    "paces": "when the last calls went out, by hashed names: gone after some minutes",
+    "incidents": "what is wrong with the installation, and which bot looks after it",
     "difficulties": "how hard an item is for everybody",
     "sweeps": "how far old things were swept",
 }

@@ -23,7 +23,8 @@ from bot.engine.teaching.figures import Report
 from bot.engine.tries import Found, Wanted
 from bot.errors import SessionError
 from bot.ports import ChatRow, Opened, Shown, UnfinishedCheck, UnfinishedRun
-from bot.stores import attempting, locks, owned, remembering, reminding, reporting, saying, tables
+from bot.posting.ports import ORIGIN, Origin
+from bot.stores import attempting, incidents, locks, owned, remembering, reminding, reporting, running, saying, tables
 from bot.stores.doors import Door
 from bot.stores.outbox import SqlOutbox
 from content.schema import Course
@@ -64,6 +65,10 @@ class SqlStore:
 
     def hashed(self, learner: str) -> str:
         """Give the learner's name outside the store: HMAC-SHA-256, 32 hex digits."""
+    def incidents(self) -> incidents.SqlIncidents:
+        """Give the part that knows what is wrong with the installation."""
+        return incidents.SqlIncidents(self._reader, self._writer)
+
         return hmac.new(self._key, learner.encode(), hashlib.sha256).hexdigest()[:32]
 
     # --- chats --------------------------------------------------------------------------------------------------------
