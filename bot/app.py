@@ -12,6 +12,7 @@ import string
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -25,6 +26,7 @@ from bot.engine.session import Session
 from bot.engine.turn import take_turn
 from bot.engine.wording import Wording
 from bot.errors import StoreAwayError
+from bot.holding import Holding
 from bot.patience import PAUSES_S, Doubt, patiently
 from bot.ports import Chat, ChatRow, Checker, Clock, Errands, Leaving, Runner, Shown, Store, StoredFile
 from content.schema import Course
@@ -82,6 +84,7 @@ class App:
         chat: Chat,
         errands: Errands | None = None,
         keeping: Keeping = Keeping(),  # noqa: B008 - frozen
+        platforms: Sequence[str] = (),
     ) -> None:
         answerer.of(course)  # built before the first question
         self.course = course
@@ -93,33 +96,45 @@ class App:
         self._chat = chat
         self._errands = errands
         self._keeping = keeping
+        self._platforms = tuple(platforms)
+        self._holding = Holding(store)
+        self._checking: set[str] = set()
+        self._left_checks: set[str] = set()
         self._capabilities: Capabilities | None = None
         self._asked = asyncio.Event()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
         self._turns: set[asyncio.Task[bool]] = set()
-        self._asking: asyncio.Task[None] | None = None
+        self._lasting: list[asyncio.Task[None]] = []
 
     async def start(self, *, adopt: bool) -> None:
-        """Begin to ask the runner; with `adopt`, take up what a killed process left under way."""
-        self._asking = asyncio.create_task(self._ask_runner())
-        if not adopt:
-            return
-        for run in await self._store.unfinished():
-            if run.result is None:
-                self._spawn(self._follow(run.chat, run.job))
-            else:
-                self._spawn(self._tell(run.chat, run.result))
-        for check in await self._store.unchecked():
-            self._spawn(self._check(check.chat, CheckCode(check.check, check.candidates)))
+        """Begin to ask the runner; with `adopt`, take up what an ended process left under way, now and from now on."""
+        self._lasting.append(asyncio.create_task(self._ask_runner()))
+        if adopt:
+            await self._take_up(first=True)
+        again = partial(self._take_up, first=False) if adopt else None
+        self._lasting.append(asyncio.create_task(self._holding.keep(again)))
+
+    async def _take_up(self, *, first: bool) -> None:
+        """Take up runs and checks that nobody follows: of checks those that were found so twice, but at the start."""
+        while runs := await self._store.take_up(self._platforms, first=first):
+            for run in runs:
+                if run.job.id not in self._holding:
+                    self._begin(run.chat, run.job, run.result)
+        waiting = {check.check: check for check in await self._store.unchecked(self._platforms)}
+        for name in waiting if first else waiting.keys() & self._left_checks:
+            if name not in self._checking:
+                self._spawn(self._check(waiting[name].chat, CheckCode(name, waiting[name].candidates)))
+        self._left_checks = set(waiting)
 
     async def close(self) -> None:
-        """Stop; runs under way stay unfinished in the store and are taken up at the next start."""
-        tasks = [*self._tasks, *([self._asking] if self._asking else [])]
+        """Stop; runs under way stay unfinished in the store, for another bot or the next start to take up."""
+        tasks = [*self._tasks, *self._lasting]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(*self._turns, return_exceptions=True)
+        await self._holding.leave()
 
     async def runner_asked(self) -> None:
         """Wait until the runner answered, or failed to, for the first time."""
@@ -262,7 +277,7 @@ class App:
                 case CheckCode():
                     self._spawn(self._check(chat, effect))
                 case RunCode(job, _):
-                    self._spawn(self._follow(chat, job))
+                    self._begin(chat, job)
                 case CancelRun(run):
                     self._spawn(self._cancel(run))
                 case MakeReport() | AskPhrasing() if self._errands is not None:
@@ -271,8 +286,12 @@ class App:
                     pass  # replies and records were written by the commit
 
     async def _check(self, chat: str, wanted: CheckCode) -> None:
-        checked: CodeChecked = await self._checker.check(wanted.check, wanted.candidates)
-        await self.take(chat, checked, f"check:{wanted.check}")
+        self._checking.add(wanted.check)
+        try:
+            checked: CodeChecked = await self._checker.check(wanted.check, wanted.candidates)
+            await self.take(chat, checked, f"check:{wanted.check}")
+        finally:
+            self._checking.discard(wanted.check)
 
     async def _run_errand(self, errands: Errands, chat: str, errand: MakeReport | AskPhrasing) -> None:
         await self.take(chat, await errands.run(chat, errand, self.course), "")
@@ -283,14 +302,18 @@ class App:
         except RunnerError as error:
             LOG.warning("run %s could not be cancelled: %s", run, error)
 
+    def _begin(self, chat: str, job: Job, result: Result | None = None) -> None:
+        """Follow a run that is held here: to its end, or, where that is known, to its telling."""
+        work = self._follow(chat, job) if result is None else self._tell(chat, result)
+        self._holding.follow(job.id, self._spawn(work))
+
     async def _follow(self, chat: str, job: Job) -> None:
         try:
             result = await self._to_its_end(chat, job)
         except RunnerError as error:
             LOG.warning("run %s has no result: %s", job.id, error)
             result = Result(job.id, job.kind, Ending.INFRA_ERROR, job.device, notes=(Note("no_runner"),))
-        await patiently(lambda: self._store.finish(job.id, result, self._clock.now()))
-        await self._tell(chat, result)
+        await self._tell(chat, await patiently(lambda: self._store.finish(job.id, result, self._clock.now())))
 
     async def _to_its_end(self, chat: str, job: Job) -> Result:
         shown: Accepted | Progress | None = None
@@ -326,10 +349,11 @@ class App:
             self._asked.set()
             await asyncio.sleep(wait)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+        return task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

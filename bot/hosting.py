@@ -166,6 +166,7 @@ async def open_app(  # noqa: PLR0913 - what differs between the commands
             chat=chat,
             errands=_errands(settings, store, course if adopt else None, stack),
             keeping=Keeping(settings.keep_days, settings.backup_days),
+            platforms=(platform,) if platform else (),
         )
         stack.push_async_callback(app.close)
         await app.start(adopt=adopt)

@@ -4,10 +4,13 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from bot.engine.effects import Turn
 from bot.errors import StoreAwayError
 from bot.ports import Opened
+
+T = TypeVar("T")
 
 PAUSES_S = (0.2, 0.5, 1.0, 2.0, 4.0)
 """Between tries; that there is no connection at all was waited for by the store before."""
@@ -25,7 +28,7 @@ class Doubt:
         return opened is None or (opened.revision == self.revision + 1 and opened.session == self.turn.session)
 
 
-async def patiently(work: Callable[[], Awaitable[None]]) -> None:
+async def patiently(work: Callable[[], Awaitable[T]]) -> T:
     """Do it again while the store is away; only for what may be done twice.
 
     Raises:

@@ -109,12 +109,29 @@ class Chats(Protocol):
 class Runs(Protocol):
     """Durable runs."""
 
-    async def unfinished(self) -> tuple[UnfinishedRun, ...]:
-        """Give the runs whose end was not told, oldest first."""
+    @property
+    def lease_s(self) -> float:
+        """Say how many seconds a run stays this bot's own without being renewed."""
         ...
 
-    async def finish(self, run: str, result: Result, now: datetime) -> None:
-        """Keep the result of a run, before its end is told."""
+    async def take_up(self, platforms: Sequence[str], *, first: bool) -> tuple[UnfinishedRun, ...]:
+        """Take runs whose end was not told and that no bot holds, in chats of these platforms; oldest first.
+
+        All platforms when none is named; some runs at a time, none when there are no more. `first` is said at a bot's
+        start: where one bot alone can serve, it takes what an earlier one held.
+        """
+        ...
+
+    async def renew(self, runs: Sequence[str]) -> frozenset[str]:
+        """Hold runs for longer; give those that are still held here: another bot took the others, or they are gone."""
+        ...
+
+    async def let_go(self) -> None:
+        """Leave every run that is held here to whoever comes."""
+        ...
+
+    async def finish(self, run: str, result: Result, now: datetime) -> Result:
+        """Keep the first result of a run, before its end is told; give the one that is kept."""
         ...
 
     async def close_run(self, run: str) -> None:
@@ -125,8 +142,8 @@ class Runs(Protocol):
 class Checks(Protocol):
     """Durable checks of code."""
 
-    async def unchecked(self) -> tuple[UnfinishedCheck, ...]:
-        """Give the checks that a killed process left without an answer."""
+    async def unchecked(self, platforms: Sequence[str] = ()) -> tuple[UnfinishedCheck, ...]:
+        """Give the checks that have no answer yet, in chats of these platforms; of all when none is named."""
         ...
 
 

@@ -193,6 +193,8 @@ class MemoryStore:
         self.files: dict[str, tuple[str, KeepFile]] = {}
         self._chats: dict[str, _ChatState] = {}
         self._runs: dict[str, _RunState] = {}
+        self._held: set[str] = set()
+        self.lease_s = 20.0
 
     async def enter(self, platform: str, external: str, now: datetime, account: str = "") -> ChatRow:  # noqa: ARG002 - the port's shape
         """Give the chat of this account, made when it is new."""
@@ -301,9 +303,24 @@ class MemoryStore:
         """Give the runs whose end was not told."""
         return tuple(UnfinishedRun(run.chat, run.job, run.result) for run in self._runs.values() if not run.told)
 
-    async def finish(self, run: str, result: Result, now: datetime) -> None:  # noqa: ARG002 - the port's shape
-        """Keep a result."""
-        self._runs[run].result = result
+    async def take_up(self, platforms: Sequence[str], *, first: bool) -> tuple[UnfinishedRun, ...]:  # noqa: ARG002 - as above
+        """Give the runs whose end was not told and that nobody holds."""
+        free = tuple(run for run in await self.unfinished() if run.job.id not in self._held)
+        self._held |= {run.job.id for run in free}
+        return free
+
+    async def renew(self, runs: Sequence[str]) -> frozenset[str]:
+        """Hold all that is there: nobody else takes any."""
+        return frozenset(run for run in runs if run in self._runs)
+
+    async def let_go(self) -> None:
+        """Hold nothing."""
+        self._held.clear()
+
+    async def finish(self, run: str, result: Result, now: datetime) -> Result:  # noqa: ARG002 - the port's shape
+        """Keep the first result."""
+        self._runs[run].result = self._runs[run].result or result
+        return self._runs[run].result or result
 
     async def close_run(self, run: str) -> None:
         """Mark a run as told."""
@@ -317,7 +334,7 @@ class MemoryStore:
         """Give a report that knows how many learners there are, and nothing else."""
         return Report(now, len(self._chats))
 
-    async def unchecked(self) -> tuple[UnfinishedCheck, ...]:
+    async def unchecked(self, platforms: Sequence[str] = ()) -> tuple[UnfinishedCheck, ...]:  # noqa: ARG002 - as above
         """Give the checks without an answer."""
         waiting = ((chat, from_json(state.session).pending) for chat, state in self._chats.items())
         return tuple(UnfinishedCheck(chat, p.check, p.candidates) for chat, p in waiting if p and not p.offered)
@@ -336,6 +353,7 @@ class MemoryStore:
                     self._record(row, now)
             case RunCode(job, slot):
                 self._runs[job.id] = _RunState(chat, job, slot)
+                self._held.add(job.id)
             case _:
                 pass
         return ()

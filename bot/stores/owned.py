@@ -35,8 +35,9 @@ _UNCOPIED: Mapping[str, frozenset[str]] = {
     "files": frozenset({"data"}),
     "wishes": frozenset({"leased_by", "leased_until"}),
     "mailboxes": frozenset({"held_by", "held_until"}),
+    "runs": frozenset({"held_by", "held_until"}),
 }
-"""Columns that a copy leaves out: the bytes of earlier copies, and who is sending a reminder or bringing replies."""
+"""Columns that a copy leaves out: the bytes of earlier copies, and which bot sends a reminder, brings replies or runs."""
 _JSON = frozenset({"session", "blocks", "job", "result", "options", "offered", "unmatched", "memory", "memory_before"})
 _LONGEST_ANSWER = 80
 """Characters beyond which a stored answer is code and not an option, a number or a word."""

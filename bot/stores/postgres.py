@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from bot.errors import StoreError
 from bot.stores import migrating
 from bot.stores.doors import PATIENCE_S, Door, brief
+from bot.stores.running import LEASE_S
 from bot.stores.sql import SqlStore
 
 READERS = 5
@@ -52,12 +53,18 @@ async def migrate(url: str, patience_s: float = PATIENCE_S) -> None:
         await engine.dispose()
 
 
-def open_store(url: str, key: bytes, identity: Callable[[], str], patience_s: float = PATIENCE_S) -> SqlStore:
+def open_store(
+    url: str,
+    key: bytes,
+    identity: Callable[[], str],
+    patience_s: float = PATIENCE_S,
+    lease_s: float = LEASE_S,
+) -> SqlStore:
     """Open the database after `migrate`."""
     there = make_url(url)
     reader = _engine(there, pool_size=READERS, isolation_level="AUTOCOMMIT")
     writer = _engine(there, pool_size=WRITERS)
-    return SqlStore(Door(reader, patience_s), Door(writer, patience_s), key, identity)
+    return SqlStore(Door(reader, patience_s), Door(writer, patience_s), key, identity, lease_s)
 
 
 def shown(url: URL) -> str:

@@ -8,11 +8,12 @@ import hashlib
 import hmac
 import json
 import logging
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from sqlalchemy import ColumnElement, Row, exists, insert, select, update
+from sqlalchemy import ColumnElement, Row, exists, insert, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.engine import effects, replies
@@ -38,9 +39,19 @@ class SqlStore:
     """Implements `Turns`, `Chats`, `Runs` and `Checks`.
 
     `writer` hands out one connection at a time on SQLite; `key` is the installation's, by which learners are hashed.
+    A run that a turn begins is held by this very object for `lease_s` seconds, unless it is renewed.
     """
 
-    def __init__(self, reader: Door, writer: Door, key: bytes, identity: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        reader: Door,
+        writer: Door,
+        key: bytes,
+        identity: Callable[[], str],
+        lease_s: float = running.LEASE_S,
+    ) -> None:
+        self.lease_s = lease_s
+        self._holder = secrets.token_hex(6)
         self._reader = reader
         self._writer = writer
         self._key = key
@@ -189,6 +200,9 @@ class SqlStore:
             if key:
                 await connection.execute(insert(tables.events).values(chat=chat, key=key, taken_at=now))
             shown = await saying.carry_out(connection, chat, row.last_number, row.last_change, turn, now)
+            begun = [effect.job.id for effect in turn.effects if isinstance(effect, effects.RunCode)]
+            if begun:
+                await running.hold(connection, self._holder, self.lease_s, begun)
             pending = turn.session.pending
             await connection.execute(
                 update(tables.chats)
@@ -219,38 +233,41 @@ class SqlStore:
     # --- runs and checks ----------------------------------------------------------------------------------------------
 
     async def unfinished(self) -> tuple[UnfinishedRun, ...]:
-        """Give the runs whose end was not told, oldest first."""
-        table = tables.runs
-        wanted = select(table).where(table.c.told.is_(False)).order_by(table.c.submitted_at, table.c.id)
+        """Give the runs whose end was not told, oldest first, whoever holds them."""
         async with self._reader.connect() as connection:
-            rows = (await connection.execute(wanted)).all()
-        return tuple(
-            UnfinishedRun(
-                row.chat,
-                codec.decode(Job, json.loads(row.job)),
-                None if row.result is None else codec.decode(Result, json.loads(row.result)),
-            )
-            for row in rows
-        )
+            return await running.unfinished(connection)
 
-    async def finish(self, run: str, result: Result, now: datetime) -> None:
-        """Keep the first result of a run."""
-        table = tables.runs
-        text = json.dumps(codec.encode(result), ensure_ascii=False)
+    async def take_up(self, platforms: Sequence[str], *, first: bool) -> tuple[UnfinishedRun, ...]:
+        """Take runs that nobody holds, oldest first; at most so many at a time."""
         async with self._writer.begin() as connection:
-            await connection.execute(
-                update(table).where(table.c.id == run, table.c.result.is_(None)).values(result=text, ended_at=now)
-            )
+            return await running.take_up(connection, self._holder, self.lease_s, platforms, first=first)
+
+    async def renew(self, runs: Sequence[str]) -> frozenset[str]:
+        """Hold runs for longer; give those that are still held here."""
+        async with self._writer.begin() as connection:
+            await running.hold(connection, self._holder, self.lease_s, runs, only_own=True)
+            return await running.held(connection, self._holder, runs)
+
+    async def let_go(self) -> None:
+        """Leave everything held here to whoever comes."""
+        async with self._writer.begin() as connection:
+            await running.let_go(connection, self._holder)
+
+    async def finish(self, run: str, result: Result, now: datetime) -> Result:
+        """Keep the first result of a run, and give the one that is kept."""
+        async with self._writer.begin() as connection:
+            return await running.finish(connection, run, result, now)
 
     async def close_run(self, run: str) -> None:
         """Mark that the end of a run was told."""
         async with self._writer.begin() as connection:
             await connection.execute(update(tables.runs).where(tables.runs.c.id == run).values(told=True))
 
-    async def unchecked(self) -> tuple[UnfinishedCheck, ...]:
-        """Give the checks that a killed process left without an answer."""
+    async def unchecked(self, platforms: Sequence[str] = ()) -> tuple[UnfinishedCheck, ...]:
+        """Give the checks that have no answer yet, in chats of these platforms (of all when none is named)."""
         table = tables.chats
-        wanted = select(table.c.id, table.c.session, table.c.learner).where(table.c.checking.is_(True))
+        ours = table.c.platform.in_(platforms) if platforms else true()
+        wanted = select(table.c.id, table.c.session, table.c.learner).where(table.c.checking.is_(True), ours)
         async with self._reader.connect() as connection:
             rows = (await connection.execute(wanted)).all()
         found = [(row.id, self._session(row.session, row.learner).pending) for row in rows]

@@ -153,6 +153,8 @@ runs = Table(
     Column("told", Boolean, nullable=False),
     Column("submitted_at", UtcTime, nullable=False),
     Column("ended_at", UtcTime),
+    Column("held_by", String(12)),
+    Column("held_until", UtcTime),
 )
 Index("ix_runs_chat", runs.c.chat)
 Index("ix_runs_told", runs.c.told, runs.c.submitted_at)
