@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bot import backups, charts, doctor, hosting, preview, recording, rehearsal, settings
+from bot import backups, charts, doctor, hosting, logs, preview, recording, rehearsal, settings
 from bot.adapters.discord import looks as discord_looks
 from bot.adapters.shell import asking as shell_asking
 from bot.adapters.shell import parse as shell_parse
@@ -38,8 +38,7 @@ LONGEST_NAME = 64
 def main(argv: list[str] | None = None) -> int:
     """Run one command; 0 when it did its work, 1 when something was wrong and is said, 2 for wrong usage."""
     chosen = _parser().parse_args(argv)
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    logs.begin("json" if os.environ.get("TASREE_LOG") == "json" else "text")
     try:
         if chosen.command == "doctor":  # broken settings are among what it tells
             return asyncio.run(_doctor(chosen))

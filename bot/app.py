@@ -17,8 +17,19 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from bot.engine.answering import answerer
-from bot.engine.effects import AskPhrasing, CancelRun, CheckCode, Forget, MakeReport, RunCode, Say, Turn
-from bot.engine.events import ChatOpened, CodeChecked, CodeSent, Event, FileSent, RunFinished, RunProgressed, TextSent
+from bot.engine.effects import AskPhrasing, CancelRun, CheckCode, Forget, MakeReport, RunCode, Say, TellOther, Turn
+from bot.engine.events import (
+    AccountsJoined,
+    ChatOpened,
+    CodeChecked,
+    CodeSent,
+    Event,
+    FileSent,
+    IncidentTold,
+    RunFinished,
+    RunProgressed,
+    TextSent,
+)
 from bot.engine.known import Dice, Known, needs
 from bot.engine.owned.rows import Keeping
 from bot.engine.replies import Paragraph, Reply
@@ -28,7 +39,7 @@ from bot.engine.wording import Wording
 from bot.errors import StoreAwayError
 from bot.holding import Holding
 from bot.patience import PAUSES_S, Doubt, patiently
-from bot.ports import Chat, ChatRow, Checker, Clock, Errands, Leaving, Runner, Shown, Store, StoredFile
+from bot.ports import Chat, ChatRow, Checker, Clock, Counts, Errands, Leaving, Runner, Shown, Store, StoredFile
 from content.schema import Course
 from sandbox_runner.errors import RunnerError
 from sandbox_runner.protocol import Accepted, Capabilities, Ending, Finished, Job, Note, Progress, Result
@@ -84,6 +95,7 @@ class App:
         chat: Chat,
         errands: Errands | None = None,
         keeping: Keeping = Keeping(),  # noqa: B008 - frozen
+        figures: Counts | None = None,
         platforms: Sequence[str] = (),
     ) -> None:
         answerer.of(course)  # built before the first question
@@ -96,6 +108,7 @@ class App:
         self._chat = chat
         self._errands = errands
         self._keeping = keeping
+        self._figures = figures
         self._platforms = tuple(platforms)
         self._holding = Holding(store)
         self._checking: set[str] = set()
@@ -169,13 +182,20 @@ class App:
         Raises:
             TimeoutError: when other processes changed the chat under every try; nothing was changed.
         """
-        turn = asyncio.create_task(self._take(chat, event, key))
+        turn = asyncio.create_task(self._counted(chat, event, key))
         self._turns.add(turn)
         turn.add_done_callback(self._turns.discard)
         return await asyncio.shield(turn)
 
+    async def _counted(self, chat: str, event: Event, key: str) -> bool:
+        began = asyncio.get_running_loop().time()
+        taken = await self._take(chat, event, key)
+        if self._figures is not None and taken:
+            self._figures.turned(type(event).__name__, asyncio.get_running_loop().time() - began)
+        return taken
+
     async def _take(self, chat: str, event: Event, key: str) -> bool:
-        if not self._asked.is_set() and not isinstance(event, ChatOpened | RunProgressed | RunFinished):
+        if not self._asked.is_set() and not isinstance(event, ChatOpened | IncidentTold | RunProgressed | RunFinished):
             # In the first seconds a runner of our own is still proving its walls; "there is none" would be wrong.
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._asked.wait(), FIRST_ANSWER_S)

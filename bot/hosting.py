@@ -1,6 +1,6 @@
 """Puts one bot together from the settings: course, store, runner, checker, chat; and takes it apart again.
 
-Law: nothing listens and nothing is adopted before the course loaded whole and the store is at its newest revision.
+Law: no learner is heard and nothing is adopted before the course loaded whole and the store is at its newest revision.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from bot.app import App, SystemClock, SystemDice
 from bot.engine.known import Dice
 from bot.engine.owned.rows import Keeping
 from bot.errors import SettingsError
+from bot.figures import CountedRunner, Figures
 from bot.phraser import Phraser
 from bot.ports import Chat, Clock, Reports, Runner
 from bot.reminding import Reminder
@@ -27,6 +28,7 @@ from bot.settings import Settings, installation_key
 from bot.stores import postgres, sqlite
 from bot.stores.sql import SqlStore
 from bot.sweeping import Sweeper
+from bot.watching import Watch, seen
 from content.schema import Course
 from sandbox_runner.client import EmbeddedRunner, RunnerClient
 from sandbox_runner.errors import RunnerError, UnavailableError
@@ -151,11 +153,15 @@ async def open_app(  # noqa: PLR0913 - what differs between the commands
     key = installation_key(settings.data)
     dice = SystemDice()
     async with contextlib.AsyncExitStack() as stack:
+        figures = Figures(platform, asyncio.get_running_loop().time) if platform else None
+        if figures is not None:
+            await stack.enter_async_context(seen(settings.metrics, figures))
         store = await _store(settings, key, dice)
         stack.push_async_callback(store.close)
         if prepare is not None:
             await prepare(store)
         runner = _runner(settings, environment, stack) if with_runner else NoRunner()
+        runner = runner if figures is None else CountedRunner(runner, figures)
         app = App(
             course=course,
             store=store,
@@ -167,13 +173,16 @@ async def open_app(  # noqa: PLR0913 - what differs between the commands
             errands=_errands(settings, store, course if adopt else None, stack),
             keeping=Keeping(settings.keep_days, settings.backup_days),
             platforms=(platform,) if platform else (),
+            figures=figures,
         )
         stack.push_async_callback(app.close)
         await app.start(adopt=adopt)
-        if platform:
+        if figures is not None:
             reminder = Reminder(app, store.reminding(), SystemClock(), dice.identity(), (platform,))
             sweeper = Sweeper(store.owned(), lambda: app.course, SystemClock(), settings.keep_days)
-            stack.push_async_callback(_ended, [asyncio.create_task(each.run()) for each in (reminder, sweeper)])
+            watch = Watch(app, store.incidents(), figures, SystemClock(), dice.identity(), settings.admins, chat)
+            loops = [asyncio.create_task(each.run()) for each in (reminder, sweeper, watch)]
+            stack.push_async_callback(_ended, loops)
         yield app
 
 

@@ -13,6 +13,7 @@ KEY_BYTES = 32
 _BROKER = re.compile(r"(?:nats://(?:localhost|127\.0\.0\.1|\[::1\])|nats\+tls://[^\s/:@]+):[0-9]{1,5}")
 """Beyond this host a broker is reached by TLS only."""
 _PORTS = range(65_536)
+_LOGS = ("text", "json")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -23,7 +24,7 @@ class Settings:
     `runner` is `embedded`, `unix:/PATH`, `tls://HOST:PORT` or a broker's `nats+tls://HOST:PORT`. `origins` are further
     origins (`https://host`) from which the page may be used, beside its own. `server` is PostgreSQL's address, empty
     for the SQLite file. Learners' code, outputs and files are kept for `keep_days`, the operator's backups for at most
-    `backup_days`; 0 says there are none.
+    `backup_days`; 0 says there are none. `metrics` is where figures and health are shown (HOST:PORT), or empty.
     """
 
     data: Path
@@ -44,6 +45,8 @@ class Settings:
     answerer_url: str = ""
     answerer_model: str = ""
     answerer_key_file: Path | None = None
+    metrics: str = ""
+    log: str = "text"
 
     @property
     def database(self) -> Path:
@@ -80,6 +83,8 @@ def load(environ: Mapping[str, str]) -> Settings:
         answerer_url=_answerer(environ, faults),
         answerer_model=environ.get("TASREE_ANSWERER_MODEL", "").strip(),
         answerer_key_file=Path(key_file).expanduser() if key_file else None,
+        metrics=_metrics(environ, faults),
+        log=_log(environ, faults),
     )
     if settings.answerer_key_file is not None and not settings.answerer_key_file.is_file():
         faults.append(f"TASREE_ANSWERER_KEY_FILE={settings.answerer_key_file}: no such file")
@@ -195,6 +200,21 @@ def _admins(environ: Mapping[str, str], faults: list[str]) -> tuple[str, ...]:
         if re.fullmatch(r"[a-z]{1,16}:\S{1,64}", account) is None
     ]
     return found
+
+
+def _metrics(environ: Mapping[str, str], faults: list[str]) -> str:
+    text = environ.get("TASREE_METRICS", "").strip()
+    host, _, port = text.rpartition(":")
+    if text and not (host and port.isascii() and port.isdigit() and int(port) in _PORTS):
+        faults.append(f"TASREE_METRICS={text}: HOST:PORT was expected, such as 127.0.0.1:9465")
+    return text
+
+
+def _log(environ: Mapping[str, str], faults: list[str]) -> str:
+    text = environ.get("TASREE_LOG") or "text"
+    if text not in _LOGS:
+        faults.append(f"TASREE_LOG={text}: text or json was expected")
+    return text
 
 
 def _answerer(environ: Mapping[str, str], faults: list[str]) -> str:

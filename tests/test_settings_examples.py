@@ -58,6 +58,7 @@ def test_the_bots_example_shows_the_defaults() -> None:
         "TASREE_TELEGRAM_TOKEN_FILE",
         "TASREE_DISCORD_TOKEN_FILE",
         "TASREE_ADMINS",
+        "TASREE_METRICS",
         "TASREE_ANSWERER_URL",
         "TASREE_ANSWERER_MODEL",
         "TASREE_ANSWERER_KEY_FILE",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Generic
+from bot.engine.replies import Reply
 
 from bot.ports import Shown
 from bot.posting.boxes import Box, D, Drawing, Replies, SupersededError
@@ -118,6 +119,11 @@ class Courier(Generic[D]):
     async def _take_leave(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:
         for draft in (draft for shown in farewell for draft in self._drawing.draw(chat, shown.reply)):
             for _ in range(TRIES):
+    async def call_out(self, chat: str, address: str, reply: Reply) -> None:
+        """Say something at an address without the store: nothing is kept of it."""
+        if address and not self._closing:
+            self._spawn(self._take_leave(chat, address, (Shown(0, 0, "", reply),)))
+
                 await self._calls.turn(address)
                 try:
                     await self._line.send(address, draft, "")

@@ -84,6 +84,15 @@ class DiscordChat:
         if self._courier is not None:
             await self._courier.forget(chat, address, farewell)
 
+    async def call_out(self, chat: str, address: str, reply: Reply) -> None:
+        """Say something without the store."""
+        if self._courier is not None:
+            await self._courier.call_out(chat, address, reply)
+
+    def trouble(self) -> str:
+        """Say what is wrong with the connection; empty when nothing is."""
+        return "" if self.client.is_ready() and not self.client.is_closed() else "not connected"
+
     async def hear(self, app: Hosted) -> None:
         """Begin to hear, once the client is logged in; what a killed process left goes on."""
         if self._kept is None or self._courier is None or self._line is None:

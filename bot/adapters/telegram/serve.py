@@ -32,7 +32,8 @@ from bot.posting.boxes import Drawing
 from bot.posting.courier import EDIT_EVERY_S, Courier
 from bot.posting.hosted import Hosted, Keeper, Kept
 from bot.posting.looks import Look
-from bot.posting.pacing import Limits, Pacing
+from bot.posting.pacing import Limits, Pace, Pacing
+from bot.posting.shared import LEASE_S, SharedPacing
 from content.schema import Course
 
 LOG = logging.getLogger("tasree.telegram")
@@ -42,6 +43,8 @@ ALLOWED = ["message", "edited_message", "callback_query", "my_chat_member"]
 API = "https://api.telegram.org"
 POLL_S = 25
 _POOL = 64
+LOOK_S = 0.5
+"""So often a chat with something to wait for is looked at for what another process said there."""
 _TRY_AGAIN_S, _LONGEST_S = 1.0, 30.0
 _LANGUAGES = (None, "ar")
 _DESCRIPTION_LIMIT, _SHORT_LIMIT, _COMMAND_LIMIT = 512, 120, 256
@@ -59,6 +62,7 @@ class TelegramSettings:
     read_s: float = 20.0
     poll_s: int = POLL_S
     again_s: float = 1.0
+    lease_s: float = LEASE_S
 
 
 class TelegramChat:
@@ -72,6 +76,7 @@ class TelegramChat:
         self._stored: Callable[[str, str], Awaitable[StoredFile | None]]
         self._courier: Courier[Draft] | None = None
         self._closed = False
+        self._trouble = "not heard yet"
 
     @property
     def bot(self) -> Bot:
@@ -89,6 +94,10 @@ class TelegramChat:
         loop = asyncio.get_running_loop()
         self._kept = store.outbox()
         self._stored = store.owned().file
+        alone = await self._kept.alone()
+        pacing: Pace = Pacing(self._settings.limits, loop.time)
+        if not alone:
+            pacing = SharedPacing(PLATFORM, self._kept, self._settings.limits)
         drawing: Drawing[Draft] = Drawing(draw=self._draw, offer=self._offer, is_group=parse.is_group, root=parse.root)
         self._courier = Courier(
             PLATFORM,
@@ -96,10 +105,12 @@ class TelegramChat:
             store,
             TelegramLine(self.bot, self._file),
             drawing,
-            Pacing(self._settings.limits, loop.time),
+            pacing,
             loop.time,
             self._settings.edit_every_s,
             self._settings.again_s,
+            self._settings.lease_s,
+            None if alone else LOOK_S,
         )
         await self._courier.start()
 
@@ -112,6 +123,15 @@ class TelegramChat:
         """Say the last words of a chat that is in the store no more, and let go of it."""
         if self._courier is not None:
             await self._courier.forget(chat, address, farewell)
+
+    async def call_out(self, chat: str, address: str, reply: Reply) -> None:
+        """Say something without the store."""
+        if self._courier is not None:
+            await self._courier.call_out(chat, address, reply)
+
+    def trouble(self) -> str:
+        """Say what is wrong with the connection; empty when nothing is."""
+        return self._trouble
 
     @asynccontextmanager
     async def serving(self, app: Hosted, webhook: Webhook | None = None) -> AsyncIterator["Serving"]:
@@ -126,17 +146,26 @@ class TelegramChat:
         self._course = lambda: app.course
         me = Me(self.bot.id, self.bot.username)
         hearing = Hearing(
-            self.bot, me, app, self._kept, self._courier, self._word, self._settings.join_s, self._settings.again_s
+            self.bot,
+            me,
+            app,
+            self._kept,
+            self._courier,
+            self._word,
+            self._settings.join_s,
+            self._settings.again_s,
+            self._settings.lease_s,
         )
         await hearing.start()
         tasks = [asyncio.create_task(_announced(self.bot, app.course))]
         try:
             if webhook is None:
-                poller = asyncio.create_task(_polled(self.bot, hearing, self._settings.poll_s))
+                poller = asyncio.create_task(_polled(self.bot, hearing, self._settings.poll_s, self._stands))
                 tasks.append(poller)
                 yield Serving(hearing, self._courier, poller)
             else:
                 async with listening(self.bot, hearing.take_in, webhook, ALLOWED):
+                    self._stands("")
                     yield Serving(hearing, self._courier, None)
         finally:
             for task in tasks:
@@ -152,6 +181,9 @@ class TelegramChat:
         if self._courier is not None:
             await self._courier.close()
         await self._application.shutdown()
+
+    def _stands(self, trouble: str) -> None:
+        self._trouble = trouble
 
     def _look(self) -> Look:
         return looks.look(self._course())
@@ -239,8 +271,11 @@ async def _introduced(application: "Application[Any, Any, Any, Any, Any, Any]") 
             return
 
 
-async def _polled(bot: Bot, hearing: Hearing, poll_s: int) -> None:
-    """Ask for updates for ever; one is confirmed by the next question, after it was written down."""
+async def _polled(bot: Bot, hearing: Hearing, poll_s: int, stands: Callable[[str], None]) -> None:
+    """Ask for updates for ever; one is confirmed by the next question, after it was written down.
+
+    `stands` is told what is wrong with the connection, and that nothing is.
+    """
     offset, wait = 0, _TRY_AGAIN_S
     cleared = False
     while True:
@@ -248,6 +283,7 @@ async def _polled(bot: Bot, hearing: Hearing, poll_s: int) -> None:
             if not cleared:
                 await bot.delete_webhook(drop_pending_updates=False)
                 cleared = True
+                stands("")
             updates = await bot.get_updates(
                 offset=offset or None, timeout=poll_s, allowed_updates=ALLOWED, read_timeout=poll_s + 10
             )
@@ -255,6 +291,7 @@ async def _polled(bot: Bot, hearing: Hearing, poll_s: int) -> None:
                 await hearing.take_in(updates)
                 offset = updates[-1].update_id + 1
             wait = _TRY_AGAIN_S
+            stands("")
         except RetryAfter as error:
             await asyncio.sleep(waited_for(error))
         except InvalidToken as error:
@@ -262,9 +299,11 @@ async def _polled(bot: Bot, hearing: Hearing, poll_s: int) -> None:
             raise SettingsError(message) from error
         except Conflict as error:
             LOG.warning("another program polls with this bot's token; only one may: %s", error)
+            stands("another program polls with this bot's token")
             wait = await _waited(wait)
         except TelegramError as error:
             LOG.warning("no updates could be had, to be tried again in %.0f s: %s", wait, error)
+            stands("no updates can be had")
             wait = await _waited(wait)
         except Exception:
             # The store was away: nothing was confirmed, so nothing is lost.
