@@ -18,12 +18,18 @@ from sandbox_runner.protocol import Capabilities, Event, Job, Result
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A reply as it stands in a chat: `number` counts replies, `change` counts what was said or edited."""
+    """A reply as it stands in a chat: `number` counts replies, `change` counts what was said or edited.
+
+    On a chat platform `answers` is the platform's id of what it answers, and `address` where it goes; empty when it goes
+    wherever the chat is now.
+    """
 
     number: int
     change: int
     slot: str
     reply: Reply
+    answers: str = ""
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)

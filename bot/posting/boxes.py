@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
 from bot.engine.replies import Reply
@@ -51,7 +51,7 @@ class SupersededError(Exception):
 
 @dataclass(slots=True)
 class Box:
-    """A chat with something to go out. `answers` are by number, `written` is the last mark."""
+    """A chat with something to go out; `written` is the last mark."""
 
     chat: str
     address: str
@@ -59,7 +59,6 @@ class Box:
     silent: bool
     waiting: dict[int, Shown] = field(default_factory=dict)
     untold: set[int] = field(default_factory=set)
-    answers: dict[int, str] = field(default_factory=dict)
     parts: dict[int, dict[int, PostedPart]] = field(default_factory=dict)
     withdrawn: set[int] = field(default_factory=set)
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -70,13 +69,22 @@ class Box:
     renew_at: float = 0.0
     gap: bool = False
 
-    def admit(self, shown: Shown, answers: str) -> None:
+    def where(self, shown: Shown) -> str:
+        """Give the address to which a reply goes: where it was asked for, though the chat may be elsewhere by now."""
+        return shown.address or self.address
+
+    def move(self, old: str, new: str) -> None:
+        """Follow a chat of many to its new address."""
+        self.address = new
+        for number, shown in self.waiting.items():
+            if shown.address.startswith(old):
+                self.waiting[number] = replace(shown, address=new + shown.address.removeprefix(old))
+
+    def admit(self, shown: Shown) -> None:
         """Take a reply, or a newer state of one."""
         waiting = self.waiting.get(shown.number)
         if waiting is None or waiting.change < shown.change:
             self.waiting[shown.number] = shown
         self.gap = self.gap or shown.change > self.newest + 1  # another process said something in between
         self.newest = max(self.newest, shown.change)
-        if answers and shown.number not in self.answers:
-            self.answers[shown.number] = answers
         self.news.set()

@@ -12,7 +12,7 @@ from typing import Generic
 from bot.ports import Shown
 from bot.posting.boxes import Box, D, Drawing, SupersededError
 from bot.posting.errors import MissingError, PostingError, RefusedError, UnsureError
-from bot.posting.pacing import Pacing
+from bot.posting.pacing import Pace
 from bot.posting.ports import Cursor, Line, Mark, Outbox, PostedPart, State
 
 LOG = logging.getLogger("tasree.courier")
@@ -28,7 +28,7 @@ class Calls(Generic[D]):
         outbox: Outbox,
         line: Line[D],
         drawing: Drawing[D],
-        pacing: Pacing,
+        pacing: Pace,
         clock: Callable[[], float],
         edit_every_s: float,
     ) -> None:
@@ -60,17 +60,17 @@ class Calls(Generic[D]):
             PostingError: when it was certainly not taken.
             SupersededError: when a newer state came meanwhile.
         """
-        answers = box.answers.get(shown.number, "")
+        answers, address = shown.answers, box.where(shown)
         one = PostedPart(
             box.chat, shown.number, at, State.SENDING, draft.kind, draft.digest, shown.change, answers=answers
         )
-        await self.turn(box.address)
+        await self.turn(address)
         if box.waiting.get(shown.number) is not shown:
             raise SupersededError
         await self.mark(box, [one])  # on the disk before the call
         try:
             await self._pacing.leave()
-            external = await self._line.send(box.address, draft, answers if at == 0 else "")
+            external = await self._line.send(address, draft, answers if at == 0 else "")
         except UnsureError as error:
             LOG.warning("nobody knows whether a reply arrived: %s", error)
             self.mark(box, [replace(one, state=State.UNKNOWN)])
@@ -85,11 +85,12 @@ class Calls(Generic[D]):
 
     async def edit(self, box: Box, shown: Shown, one: PostedPart, draft: D) -> None:
         """Put another content in the place of a part, or send it where that part is gone."""
-        await self.turn(box.address)
+        address = box.where(shown)
+        await self.turn(address)
         if box.waiting.get(shown.number) is not shown:
             raise SupersededError
         try:
-            await self._line.edit(box.address, one.external, draft)
+            await self._line.edit(address, one.external, draft)
         except MissingError:
             await self.send(box, shown, one.part, draft)
             return
@@ -105,11 +106,11 @@ class Calls(Generic[D]):
             self._due = {key: at for key, at in self._due.items() if at > now}
         self._due[chat, number] = now + self._edit_every_s
 
-    async def remove(self, box: Box, one: PostedPart) -> None:
+    async def remove(self, box: Box, address: str, one: PostedPart) -> None:
         """Take a part back."""
-        await self.turn(box.address)
+        await self.turn(address)
         try:
-            await self._line.remove(box.address, one.external)
+            await self._line.remove(address, one.external)
         except RefusedError as error:
             LOG.info("a part could not be removed: %s", error)
         self.mark(box, [replace(one, state=State.GONE)])
@@ -134,10 +135,10 @@ class Calls(Generic[D]):
         """Wait until a call to this address may go."""
         await self._pacing.turn(self._drawing.root(address), group=self._drawing.is_group(address))
 
-    def hold(self, box: Box, wait_s: float) -> None:
+    async def hold(self, box: Box, wait_s: float) -> None:
         """Let nothing go to this chat for some seconds."""
         root = self._drawing.root(box.address)
-        self._pacing.hold(root, wait_s, group=self._drawing.is_group(box.address))
+        await self._pacing.hold(root, wait_s, group=self._drawing.is_group(box.address))
 
     def mark(self, box: Box, parts: Sequence[PostedPart]) -> Awaitable[None]:
         """Begin to write what became of parts, and how far the chat is."""

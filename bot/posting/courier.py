@@ -9,11 +9,10 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Callable, Coroutine, Sequence
-from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Generic
-from bot.engine.replies import Reply
 
+from bot.engine.replies import Reply
 from bot.ports import Shown
 from bot.posting.boxes import Box, D, Drawing, Replies, SupersededError
 from bot.posting.calls import Calls
@@ -25,13 +24,10 @@ from bot.posting.errors import (
     PostingError,
     UnsureError,
 )
-from bot.posting.pacing import Pacing
+from bot.posting.pacing import Pace
 from bot.posting.ports import Cursor, Line, Mark, Outbox, PostedPart, Silent, State
 
 LOG = logging.getLogger("tasree.courier")
-
-ANSWERS: ContextVar[str] = ContextVar("answers", default="")
-"""The platform's id of what the turn under way answers; what the turn began inherits it."""
 
 EDIT_EVERY_S = 3.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 30.0
@@ -42,7 +38,10 @@ TRIES = 5
 
 
 class Courier(Generic[D]):
-    """The outgoing side of one platform; implements the port `Chat`."""
+    """The outgoing side of one platform; implements the port `Chat`.
+
+    With `look_s`, other processes say things in the same chats, and so often it is looked for while something waits.
+    """
 
     def __init__(  # noqa: PLR0913 - the parts of delivery, each from elsewhere
         self,
@@ -51,10 +50,12 @@ class Courier(Generic[D]):
         replies: Replies,
         line: Line[D],
         drawing: Drawing[D],
-        pacing: Pacing,
+        pacing: Pace,
         clock: Callable[[], float],
         edit_every_s: float = EDIT_EVERY_S,
         again_s: float = FIRST_WAIT_S,
+        lease_s: float = LEASE_S,
+        look_s: float | None = None,
     ) -> None:
         self._platform = platform
         self._outbox = outbox
@@ -65,8 +66,10 @@ class Courier(Generic[D]):
         self._clock = clock
         self._calls = Calls(outbox, line, drawing, pacing, clock, edit_every_s)
         self._again_s = again_s
+        self._lease_s = lease_s
+        self._look_s = look_s
         self._boxes: dict[str, Box] = {}
-        self._opening: dict[str, list[tuple[Shown, str]]] = {}
+        self._opening: dict[str, list[Shown]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
         self._holder = secrets.token_hex(6)
@@ -98,11 +101,11 @@ class Courier(Generic[D]):
         """Take a reply that was saved; it goes out in its turn."""
         box = self._boxes.get(chat)
         if box is not None:
-            box.admit(shown, ANSWERS.get())
+            box.admit(shown)
         elif chat in self._opening:
-            self._opening[chat].append((shown, ANSWERS.get()))
+            self._opening[chat].append(shown)
         else:
-            self._begin(chat, (shown, ANSWERS.get()))
+            self._begin(chat, shown)
 
     async def forget(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:
         """Let go of a chat that is in the store no more, and say its last words, of which nothing is kept."""
@@ -116,19 +119,20 @@ class Courier(Generic[D]):
         if address and farewell:
             self._spawn(self._take_leave(chat, address, farewell))
 
-    async def _take_leave(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:
-        for draft in (draft for shown in farewell for draft in self._drawing.draw(chat, shown.reply)):
-            for _ in range(TRIES):
     async def call_out(self, chat: str, address: str, reply: Reply) -> None:
         """Say something at an address without the store: nothing is kept of it."""
         if address and not self._closing:
             self._spawn(self._take_leave(chat, address, (Shown(0, 0, "", reply),)))
 
+    async def _take_leave(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:
+        for draft in (draft for shown in farewell for draft in self._drawing.draw(chat, shown.reply)):
+            for _ in range(TRIES):
                 await self._calls.turn(address)
                 try:
                     await self._line.send(address, draft, "")
                 except BusyError as error:
-                    self._pacing.hold(self._drawing.root(address), error.wait_s, group=self._drawing.is_group(address))
+                    root, group = self._drawing.root(address), self._drawing.is_group(address)
+                    await self._pacing.hold(root, error.wait_s, group=group)
                 except NotSentError:
                     await asyncio.sleep(self._again_s)
                 except PostingError as error:
@@ -185,7 +189,7 @@ class Courier(Generic[D]):
 
     # --- opening and admitting ----------------------------------------------------------------------------------------
 
-    def _begin(self, chat: str, *first: tuple[Shown, str]) -> None:
+    def _begin(self, chat: str, *first: Shown) -> None:
         if self._closing:
             return
         self._opening[chat] = list(first)
@@ -198,10 +202,10 @@ class Courier(Generic[D]):
 
     async def _serve(self, chat: str) -> None:
         try:
-            if not await self._outbox.hold(chat, self._holder, LEASE_S):
+            if not await self._outbox.hold(chat, self._holder, self._lease_s):
                 # Another process brings replies here, and looks for news before it lets go; its lease ends with it.
                 self._opening.pop(chat, None)
-                asyncio.get_running_loop().call_later(LEASE_S, self._once_more, chat)
+                asyncio.get_running_loop().call_later(self._lease_s, self._once_more, chat)
                 return
             box = await self._open(chat)
             while box is not None and await self._worked_off(box):
@@ -222,8 +226,8 @@ class Courier(Generic[D]):
         """Bring what waits; tell whether there is more to do here."""
         while (box.waiting or box.untold) and not box.silent and not self._closing:
             if self._clock() > box.renew_at:
-                box.renew_at = self._clock() + LEASE_S / 3
-                if not await self._outbox.hold(box.chat, self._holder, LEASE_S):
+                box.renew_at = self._clock() + self._lease_s / 3
+                if not await self._outbox.hold(box.chat, self._holder, self._lease_s):
                     return False
             if box.gap:
                 await self._read_on(box)
@@ -234,7 +238,7 @@ class Courier(Generic[D]):
         if await self._outbox.let_go(box.chat, self._holder):
             if not (box.waiting or box.untold) or box.silent or self._closing:
                 return False
-            return await self._outbox.hold(box.chat, self._holder, LEASE_S)
+            return await self._outbox.hold(box.chat, self._holder, self._lease_s)
         await self._read_on(box)
         return not box.silent and not self._closing
 
@@ -248,12 +252,12 @@ class Courier(Generic[D]):
             LOG.error("a chat has no address")
             return None
         box = Box(chat, mailbox.address, mailbox.delivered, mailbox.silent)
-        box.renew_at = self._clock() + LEASE_S / 3
+        box.renew_at = self._clock() + self._lease_s / 3
         box.newest = mailbox.delivered
         await self._read_on(box)
         box.untold |= {one.number for one in await self._outbox.unknown(chat)}
-        for shown, answers in self._opening.pop(chat):
-            box.admit(shown, answers)
+        for shown in self._opening.pop(chat):
+            box.admit(shown)
         if box.silent:
             await self._silence(box)
         self._boxes[chat] = box
@@ -262,7 +266,7 @@ class Courier(Generic[D]):
     async def _read_on(self, box: Box) -> None:
         """Admit what the store has to go out; after it there is no gap."""
         for shown in await self._replies.since(box.chat, box.delivered):
-            box.admit(shown, "")
+            box.admit(shown)
         box.gap = False
 
     # --- one step -----------------------------------------------------------------------------------------------------
@@ -272,8 +276,11 @@ class Courier(Generic[D]):
         number, at = await self._next(box)
         wait = at - self._clock()
         if wait > 0:
+            shared = self._look_s is not None and self._look_s < wait
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(box.news.wait(), wait)
+                await asyncio.wait_for(box.news.wait(), self._look_s if shared else wait)
+            if shared:  # another process may have said something: it has not to wait for an edit's time
+                await self._read_on(box)
             return
         try:
             if number in box.untold and number not in box.waiting:
@@ -284,14 +291,15 @@ class Courier(Generic[D]):
         except SupersededError:
             pass
         except BusyError as error:
-            self._calls.hold(box, error.wait_s)
+            await self._calls.hold(box, error.wait_s)
         except (NotSentError, UnsureError) as error:
             box.wait_s = min(2 * box.wait_s or self._again_s, LONGEST_WAIT_S)
             LOG.info("to be tried again in %.0f s: %s", box.wait_s, error)
-            self._calls.hold(box, box.wait_s)
+            await self._calls.hold(box, box.wait_s)
         except MovedError as error:
-            await self._outbox.moved(self._platform, self._drawing.root(box.address), error.new)
-            box.address = error.new
+            old = self._drawing.root(box.address)
+            await self._outbox.moved(self._platform, old, error.new)
+            box.move(old, error.new)
         except GoneError:
             await self._silence(box)
 
@@ -317,7 +325,7 @@ class Courier(Generic[D]):
         for at, draft in enumerate(drafts):
             await self._bring(box, shown, at, draft)
         for at in sorted(at for at, one in parts.items() if at >= len(drafts) and one.state is State.SENT):
-            await self._calls.remove(box, parts[at])
+            await self._calls.remove(box, box.where(shown), parts[at])
         if box.waiting.get(number) is shown:
             del box.waiting[number]
         if any(one.state is State.UNKNOWN for one in parts.values()):
@@ -335,7 +343,7 @@ class Courier(Generic[D]):
             case State.SENT if one.kind == draft.kind:
                 await self._calls.edit(box, shown, one, draft)
             case State.SENT:
-                await self._calls.remove(box, one)
+                await self._calls.remove(box, box.where(shown), one)
                 await self._calls.send(box, shown, at, draft)
             case State.GONE:
                 await self._calls.send(box, shown, at, draft)

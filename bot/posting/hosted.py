@@ -4,12 +4,12 @@ from typing import Protocol
 
 from bot.ports import Owned
 from bot.posting.boxes import Replies
-from bot.posting.ports import Inbox, Outbox
+from bot.posting.ports import Inbox, Outbox, Paces
 from bot.posting.rerun import Talk
 from content.schema import Course
 
 
-class Kept(Outbox, Inbox, Protocol):
+class Kept(Outbox, Inbox, Paces, Protocol):
     """What is kept of ways in and out."""
 
 

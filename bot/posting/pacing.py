@@ -8,6 +8,7 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 MOST_KEPT = 20_000
 """Chats whose last calls are remembered."""
@@ -51,8 +52,24 @@ class Window:
         self._held = max(self._held, until)
 
 
+class Pace(Protocol):
+    """Says when a call may go."""
+
+    async def turn(self, address: str, *, group: bool) -> None:
+        """Wait until a call to this address may go, and count it."""
+        ...
+
+    async def leave(self) -> None:
+        """Wait shortly once more, right before a call."""
+        ...
+
+    async def hold(self, address: str, wait_s: float, *, group: bool) -> None:
+        """Let nothing go to this address for some seconds."""
+        ...
+
+
 class Pacing:
-    """The windows of one account of a platform."""
+    """The windows of one account of a platform, for one process."""
 
     def __init__(
         self, limits: Limits, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -84,7 +101,7 @@ class Pacing:
                 await self._sleep(wait)
             window.note(self._clock())
 
-    def hold(self, address: str, wait_s: float, *, group: bool) -> None:
+    async def hold(self, address: str, wait_s: float, *, group: bool) -> None:
         """Let nothing go to this address for some seconds."""
         self._window(address, group=group).hold(self._clock() + wait_s)
 

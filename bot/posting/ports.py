@@ -5,10 +5,23 @@ unless the learner asks for it, or the reply has become another.
 """
 
 from collections.abc import Awaitable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol, TypeVar
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a turn answers: the platform's id of it, and the address at which it was said."""
+
+    answers: str = ""
+    address: str = ""
+
+
+ORIGIN: ContextVar[Origin] = ContextVar("origin", default=Origin())  # noqa: B039 - frozen
+"""That of the turn under way; what the turn began inherits it, and its replies keep it in the store."""
 
 
 class State(StrEnum):
@@ -85,10 +98,15 @@ class Mailbox:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """An update as it came, before anything was done with it: `key` is the platform's own id of it."""
+    """An update as it came, before anything was done with it: `key` is the platform's own id of it.
+
+    What is of one `lane` is answered in turn, by rising `order`.
+    """
 
     key: str
     body: str
+    lane: str = ""
+    order: int = 0
 
 
 class Outbox(Protocol):
@@ -164,8 +182,40 @@ class Inbox(Protocol):
         """Tell whether no other process takes updates in here."""
         ...
 
+    async def hold_lane(self, platform: str, lane: str, holder: str, for_s: float) -> bool:
+        """Take the lease of answering what is in a lane; False while another process has it."""
+        ...
+
+    async def keep_lanes(self, platform: str, holder: str, for_s: float) -> None:
+        """Renew every lease of a holder."""
+        ...
+
+    async def in_lane(self, platform: str, lane: str) -> tuple[Arrival, ...]:
+        """Give what waits in a lane, in order."""
+        ...
+
+    async def leave_lane(self, platform: str, lane: str, holder: str, besides: Sequence[str]) -> bool:
+        """Give the lease back; False, and it is kept, when something waits there besides these keys."""
+        ...
+
+    async def leave_lanes(self, platform: str, holder: str) -> None:
+        """Give every lease of a holder back, whatever waits."""
+        ...
+
     async def forget_before(self, platform: str, then: datetime) -> None:
         """Drop what was answered before a time: the platform does not deliver it again so late."""
+        ...
+
+
+class Paces(Protocol):
+    """When calls may go, kept in the store for all processes that have the same account of a platform."""
+
+    async def reserve(self, platform: str, name: str, count: int, seconds: float) -> float:
+        """Take the next place in a window of at most `count` calls in any `seconds`; gives the seconds until it."""
+        ...
+
+    async def hold_back(self, platform: str, name: str, seconds: float) -> None:
+        """Let no call of a window go for some seconds."""
         ...
 
 

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.errors import StoreAwayError
 from bot.posting.ports import Arrival, Cursor, Done, Mailbox, Mark, PostedPart, Silent, State
-from bot.stores import locks, posted, tables
+from bot.stores import locks, posted, sharing, tables
 from bot.stores.doors import Door
 
 LOG = logging.getLogger("tasree.outbox")
@@ -29,12 +29,11 @@ Rows = list[dict[str, Any]]
 _Waiting = tuple[Sequence[Mark], "asyncio.Future[None]"]
 
 
-class SqlOutbox:
+class SqlOutbox(sharing.SqlSharing):
     """The outbox and inbox beside a `SqlStore`, over the same connections."""
 
     def __init__(self, reader: Door, writer: Door) -> None:
-        self._reader = reader
-        self._writer = writer
+        super().__init__(reader, writer)
         self._waiting: list[_Waiting] = []
         self._flushing: asyncio.Task[None] | None = None
 
@@ -80,7 +79,14 @@ class SqlOutbox:
             await connection.execute(
                 update(boxes).where(_at(old)).values(address=func.replace(boxes.c.address, old, new))
             )
-            chats = tables.chats
+            chats, said = tables.chats, tables.replies
+            theirs = select(chats.c.id).where(chats.c.platform == platform)
+            there = or_(said.c.address == old, said.c.address.startswith(f"{old}/", autoescape=True))
+            await connection.execute(
+                update(said)
+                .where(there, said.c.chat.in_(theirs))
+                .values(address=func.replace(said.c.address, old, new))
+            )
             mine = (chats.c.platform == platform) & chats.c.external.startswith(f"{old}/", autoescape=True)
             rows = (await connection.execute(select(chats.c.id, chats.c.external).where(mine))).all()
             for row in rows:
@@ -273,21 +279,25 @@ class SqlOutbox:
                     {
                         "platform": platform,
                         "key": one.key,
-                        "position": at,
+                        "position": one.order or at,
                         "body": one.body,
                         "done": False,
                         "arrived_at": now,
+                        "lane": one.lane,
                     }
                     for at, one in enumerate(fresh)
                 ]
-                await connection.execute(_insert(connection, table).on_conflict_do_nothing(), rows)
+                stands = _insert(connection, table).values(rows).on_conflict_do_nothing().returning(table.c.key)
+                # Another process may take the same in at this very moment: it is new to one of the two.
+                mine = set((await connection.execute(stands)).scalars())
+                fresh = [one for one in fresh if one.key in mine]
         return tuple(fresh)
 
     async def left(self, platform: str, before: datetime | None = None) -> tuple[Arrival, ...]:
         """Give what came (before a time) and was not answered, oldest first."""
         table = posted.arrivals
         wanted = (
-            select(table.c.key, table.c.body)
+            select(table.c.key, table.c.body, table.c.lane)
             .where(
                 table.c.platform == platform,
                 table.c.done.is_(False),
@@ -296,7 +306,7 @@ class SqlOutbox:
             .order_by(table.c.arrived_at, table.c.position)
         )
         async with self._reader.connect() as connection:
-            return tuple(Arrival(row.key, row.body) for row in (await connection.execute(wanted)).all())
+            return tuple(Arrival(row.key, row.body, row.lane) for row in (await connection.execute(wanted)).all())
 
     async def forget_before(self, platform: str, then: datetime) -> None:
         """Drop what was answered before a time."""

@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 from typing import assert_never
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.engine import effects, replies, tries
@@ -13,29 +13,50 @@ from bot.engine.owned.rows import KeepFile
 from bot.engine.remembering import rows
 from bot.engine.reminders.wishes import KeepWishes
 from bot.ports import Shown
-from bot.stores import attempting, owned, questions, remembering, reminding, tables
+from bot.posting.ports import Origin
+from bot.stores import attempting, joining, owned, questions, remembering, reminding, tables
 from sandbox_runner import codec
 
 
 async def carry_out(  # noqa: PLR0913 - the two counters are the chat's, read under the same lock
-    connection: AsyncConnection, chat: str, last_number: int, last_change: int, turn: effects.Turn, now: datetime
+async def origin_of(connection: AsyncConnection, chat: str, turn: effects.Turn) -> Origin:
+    """Give what a turn answers that began without anybody's word: a run's end, told after a restart, or a check's."""
+    slots = [effect.slot for effect in turn.effects if isinstance(effect, effects.Edit)]
+    table, chats = tables.replies, tables.chats
+    mine = (table.c.chat == chat) & table.c.slot.in_(slots) & or_(table.c.address != "", table.c.answers != "")
+    wanted = select(table.c.answers, table.c.address).where(mine).order_by(table.c.number.desc()).limit(1)
+    row = (await connection.execute(wanted)).one_or_none() if slots else None
+    if row is None:
+        checked = select(chats.c.checking_answers, chats.c.checking_address).where(chats.c.id == chat)
+        row = (await connection.execute(checked)).one_or_none()
+    return Origin() if row is None else Origin(row[0] or "", row[1] or "")
+
+
+    connection: AsyncConnection,
+    chat: str,
+    last_number: int,
+    last_change: int,
+    turn: effects.Turn,
+    now: datetime,
+    origin: Origin,
 ) -> tuple[Shown, ...]:
     """Write every effect that leaves a row; give what is to be shown, in order."""
     shown: list[Shown] = []
+    whence = (origin.answers, origin.address)
     for effect in turn.effects:
         match effect:
             case effects.Say(reply, slot):
                 last_number, last_change = last_number + 1, last_change + 1
-                shown.append(Shown(last_number, last_change, slot, reply))
+                shown.append(Shown(last_number, last_change, slot, reply, *whence))
                 await _say(connection, chat, shown[-1], now)
             case effects.Edit(slot, reply):
                 last_change += 1
-                number = await _edit(connection, chat, slot, reply, last_change)
-                if number is None:
+                edited = await _edit(connection, chat, slot, reply, last_change)
+                if edited is None:
                     last_number += 1
-                    number = last_number
-                    await _say(connection, chat, Shown(number, last_change, slot, reply), now)
-                shown.append(Shown(number, last_change, slot, reply))
+                    edited = Shown(last_number, last_change, slot, reply, *whence)
+                    await _say(connection, chat, edited, now)
+                shown.append(edited)
             case effects.Record(rows):
                 for one in rows:
                     await _record(connection, chat, one, now)
@@ -76,14 +97,17 @@ async def _say(connection: AsyncConnection, chat: str, shown: Shown, now: dateti
 
 
 async def _edit(connection: AsyncConnection, chat: str, slot: str, reply: replies.Reply, change: int) -> int | None:
+            answers=shown.answers,
+            address=shown.address,
     table = tables.replies
     mine = (table.c.chat == chat) & (table.c.slot == slot)
-    number: int | None = (await connection.execute(select(table.c.number).where(mine))).scalar_one_or_none()
-    if number is None:
+    wanted = select(table.c.number, table.c.answers, table.c.address).where(mine)
+    row = (await connection.execute(wanted)).one_or_none()
+    if row is None:
         return None
     blocks = replies.to_json(reply)
     await connection.execute(update(table).where(mine).values(blocks=blocks, change=change, state="edited"))
-    return number
+    return Shown(row.number, change, slot, reply, row.answers, row.address)
 
 
 async def _record(

@@ -25,7 +25,19 @@ from bot.engine.tries import Found, Wanted
 from bot.errors import SessionError
 from bot.ports import ChatRow, Opened, Shown, UnfinishedCheck, UnfinishedRun
 from bot.posting.ports import ORIGIN, Origin
-from bot.stores import attempting, incidents, locks, owned, remembering, reminding, reporting, running, saying, tables
+from bot.stores import (
+    attempting,
+    incidents,
+    joining,
+    locks,
+    owned,
+    remembering,
+    reminding,
+    reporting,
+    running,
+    saying,
+    tables,
+)
 from bot.stores.doors import Door
 from bot.stores.outbox import SqlOutbox
 from content.schema import Course
@@ -136,7 +148,10 @@ class SqlStore:
         wanted = select(table).where(table.c.chat == chat, table.c.change > change).order_by(table.c.number)
         async with self._reader.connect() as connection:
             rows = (await connection.execute(wanted)).all()
-        return tuple(Shown(row.number, row.change, row.slot or "", replies.from_json(row.blocks)) for row in rows)
+        return tuple(
+            Shown(row.number, row.change, row.slot or "", replies.from_json(row.blocks), row.answers, row.address)
+            for row in rows
+        )
 
     # --- turns --------------------------------------------------------------------------------------------------------
 
@@ -199,7 +214,10 @@ class SqlStore:
                 return saying.farewell(row.last_number, row.last_change, turn)
             if key:
                 await connection.execute(insert(tables.events).values(chat=chat, key=key, taken_at=now))
-            shown = await saying.carry_out(connection, chat, row.last_number, row.last_change, turn, now)
+            origin = ORIGIN.get()
+            if origin == Origin():
+                origin = await saying.origin_of(connection, chat, turn)
+            shown = await saying.carry_out(connection, chat, row.last_number, row.last_change, turn, now, origin)
             begun = [effect.job.id for effect in turn.effects if isinstance(effect, effects.RunCode)]
             if begun:
                 await running.hold(connection, self._holder, self.lease_s, begun)
@@ -208,13 +226,16 @@ class SqlStore:
                 update(tables.chats)
                 .where(tables.chats.c.id == chat)
                 .values(
-                    session=sessions.to_json(turn.session),
-                    checking=pending is not None and not pending.offered,
+                    session=sessions.to_json(await joining.session_of(connection, chat, turn)),
+                    checking=checking,
+                    checking_answers=origin.answers if checking else None,
+                    checking_address=origin.address if checking else None,
                     revision=revision + 1,
                     last_number=max([row.last_number, *(one.number for one in shown)]),
                     last_change=max([row.last_change, *(one.change for one in shown)]),
                     changed_at=now,
                 )
+            checking = pending is not None and not pending.offered
             )
             return shown
 

@@ -59,7 +59,7 @@ async def test_no_window_ever_holds_more_calls_than_it_may() -> None:
 async def test_a_chat_that_is_held_back_holds_back_no_other() -> None:
     timeline = Timeline()
     pacing = Pacing(Limits(), timeline.time, timeline.sleep)
-    pacing.hold("1", 50.0, group=False)
+    await pacing.hold("1", 50.0, group=False)
     await pacing.turn("2", group=False)
     assert timeline.now == 1000.0
     await pacing.turn("1", group=False)

@@ -21,10 +21,10 @@ from bot.adapters.discord.parse import Heard, Upload
 from bot.adapters.discord.places import Who
 from bot.engine.events import ButtonPressed, Event, OddSent
 from bot.posting import pieces, rerun
-from bot.posting.courier import ANSWERS, Courier
+from bot.posting.courier import Courier
 from bot.posting.hosted import Kept
 from bot.posting.lanes import Lane, Lanes
-from bot.posting.ports import Arrival, Done
+from bot.posting.ports import ORIGIN, Arrival, Done, Origin
 
 LOG = logging.getLogger("tasree.discord")
 
@@ -107,11 +107,11 @@ class Hearing:
 
     async def _take(self, heard: Heard, event: Event) -> None:
         chat = await self._chat_of(heard.who)
-        token = ANSWERS.set(heard.answers)
+        token = ORIGIN.set(Origin(heard.answers))
         try:
             await self._talk.take(chat, event, heard.key)
         finally:
-            ANSWERS.reset(token)
+            ORIGIN.reset(token)
 
     async def _pressed(self, heard: Heard, interaction: "discord.Interaction[Any] | None") -> None:
         payload = heard.press or ""

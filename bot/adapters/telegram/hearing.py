@@ -20,10 +20,11 @@ from bot.adapters.telegram.drafts import Draft
 from bot.adapters.telegram.parse import Heard, Me, Moved, Nothing, Pressed, Said, Standing, Upload, Who
 from bot.engine.events import CodeSent, Entity, Event, FileSent, OddSent, TextSent
 from bot.posting import pieces, rerun
-from bot.posting.courier import ANSWERS, Courier
+from bot.posting.courier import Courier
 from bot.posting.hosted import Kept
 from bot.posting.lanes import Lane, Lanes
-from bot.posting.ports import Arrival, Done
+from bot.posting.ports import ORIGIN, Arrival, Done, Origin
+from bot.posting.shared import LEASE_S, SharedLanes
 
 LOG = logging.getLogger("tasree.telegram")
 
@@ -60,6 +61,7 @@ class Hearing:
         word: Callable[[str], str],
         join_s: float = JOIN_S,
         again_s: float = 1.0,
+        lease_s: float = LEASE_S,
     ) -> None:
         self._bot = bot
         self._me = me
@@ -69,7 +71,9 @@ class Hearing:
         self._word = word
         self._join_s = join_s
         self._again_s = again_s
+        self._lease_s = lease_s
         self._lanes: Lanes[_Item] = Lanes(self._answer)
+        self._shared: SharedLanes[_Item] | None = None
         self._chats: dict[str, tuple[str, str]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._under_way: set[str] = set()
@@ -78,9 +82,10 @@ class Hearing:
     async def start(self) -> None:
         """Answer what was taken in before and not answered."""
         await self._kept.forget_before(PLATFORM, datetime.now(UTC) - KEPT)
-        old = None if await self._kept.alone() else datetime.now(UTC) - OVERDUE
-        for arrival in await self._kept.left(PLATFORM, old):
-            self._put(arrival)
+        if not await self._kept.alone():
+            self._shared = SharedLanes(PLATFORM, self._kept, self._read, self._answer, self._lease_s)
+        for arrival in await self._kept.left(PLATFORM):
+            self._take_up(arrival)
         self._looking = asyncio.create_task(self._look_again())
 
     async def _look_again(self) -> None:
@@ -89,8 +94,7 @@ class Hearing:
             await asyncio.sleep(OVERDUE.total_seconds())
             try:
                 for arrival in await self._kept.left(PLATFORM, datetime.now(UTC) - OVERDUE):
-                    if arrival.key not in self._under_way:
-                        self._put(arrival)
+                    self._take_up(arrival)
             except Exception:
                 LOG.exception("what is overdue could not be looked for")
 
@@ -99,6 +103,8 @@ class Hearing:
         while self._tasks:
             await asyncio.wait(set(self._tasks))
         await self._lanes.idle()
+        if self._shared is not None:
+            await self._shared.idle()
 
     async def close(self) -> None:
         """Stop; what is under way is taken up at the next start."""
@@ -106,46 +112,67 @@ class Hearing:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
         await self._lanes.close()
+        if self._shared is not None:
+            await self._shared.close()
         for task in set(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def take_in(self, updates: Sequence[Update]) -> None:
         """Write updates down, then begin to answer those that are new; after this they may be confirmed."""
-        arrivals = [Arrival(f"tg:{update.update_id}", update.to_json()) for update in updates]
+        items = {f"tg:{update.update_id}": self._parsed(update) for update in updates}
+        bodies = {f"tg:{update.update_id}": update for update in updates}
+        arrivals = [
+            Arrival(key, bodies[key].to_json(), _lane(item.heard), bodies[key].update_id) for key, item in items.items()
+        ]
         for arrival in await self._kept.take_in(PLATFORM, arrivals, datetime.now(UTC)):
-            self._put(arrival)
+            self._put(arrival, items[arrival.key])
 
-    def _put(self, arrival: Arrival) -> None:
+    def _read(self, arrival: Arrival) -> _Item:
         try:
             update = Update.de_json(json.loads(arrival.body), self._bot)
-            heard = parse.parse(update, self._me)
         except Exception:
             LOG.exception("update %s could not be read", arrival.key)
-            heard = Nothing("unreadable")
-        item = _Item(heard, (arrival.key,))
-        self._under_way.add(arrival.key)
-        match heard:
-            case Pressed():
-                self._spawn(self._acknowledged(item, heard))
-            case Said(who=who) | Upload(who=who):
-                self._lanes.put(who.external, item)
-            case Moved() | Standing() | Nothing():
-                self._lanes.put("", item)
-            case _:
-                assert_never(heard)
+            return _Item(Nothing("unreadable"), (arrival.key,))
+        return replace(self._parsed(update), keys=(arrival.key,))
 
-    async def _acknowledged(self, item: _Item, heard: Pressed) -> None:
-        """Acknowledge a press, and take it further only when the reply is the presser's own."""
-        if parse.is_group(heard.who.address):
-            chat = await self._chat_of(heard.who)
-            holder = await self._kept.holder(parse.root(heard.who.address), heard.under)
-            if holder not in {None, chat}:
-                await self._acknowledge(heard.query, self._word("telegram.not_yours"))
-                await self._kept.write([Done(PLATFORM, item.keys[0])])
-                return
-        self._spawn(self._acknowledge(heard.query, ""))
-        self._lanes.put(heard.who.external, item)
+    def _parsed(self, update: Update) -> _Item:
+        try:
+            heard = parse.parse(update, self._me)
+        except Exception:
+            LOG.exception("update %s could not be read", update.update_id)
+            heard = Nothing("unreadable")
+        return _Item(heard, (f"tg:{update.update_id}",))
+
+    def _take_up(self, arrival: Arrival) -> None:
+        """Have something answered that nobody answers: a turn failed, or a process died over it."""
+        if self._shared is not None:
+            self._shared.look(arrival.lane)
+        elif arrival.key not in self._under_way:
+            self._put(arrival, self._read(arrival))
+
+    def _put(self, arrival: Arrival, item: _Item) -> None:
+        """Have an update answered in its lane; a press is acknowledged here and now, wherever it will be answered."""
+        if self._shared is not None:
+            if isinstance(item.heard, Pressed):
+                self._spawn(self._acknowledged(item.heard))
+            self._shared.look(arrival.lane)
+            return
+        self._under_way.add(arrival.key)
+        if isinstance(item.heard, Pressed):
+            self._spawn(self._acknowledged(item.heard))
+        self._lanes.put(_lane(item.heard), item)
+
+    async def _acknowledged(self, heard: Pressed) -> None:
+        """Acknowledge a press; of another's reply it is said that it is not the presser's own."""
+        await self._acknowledge(heard.query, self._word("telegram.not_yours") if await self._is_anothers(heard) else "")
+
+    async def _is_anothers(self, heard: Pressed) -> bool:
+        """Tell whether a button in a group stands under a reply to somebody else."""
+        if not parse.is_group(heard.who.address):
+            return False
+        chat = await self._chat_of(heard.who)
+        return await self._kept.holder(parse.root(heard.who.address), heard.under) not in {None, chat}
 
     async def _acknowledge(self, query: str, text: str) -> None:
         try:
@@ -181,7 +208,8 @@ class Hearing:
                 else:
                     await self._take(upload.who, event, upload.answers, item.keys[0])
             case Pressed() as pressed:
-                await self._pressed(pressed, item.keys[0])
+                if not await self._is_anothers(pressed):
+                    await self._pressed(pressed, item.keys[0])
             case Moved(old, new):
                 self._chats.clear()
                 await self._kept.moved(PLATFORM, old, new)
@@ -196,7 +224,7 @@ class Hearing:
 
     async def _take(self, who: Who, event: Event, answers: str, key: str) -> None:
         chat = await self._chat_of(who)
-        ANSWERS.set(answers)
+        ORIGIN.set(Origin(answers, who.address))
         await self._talk.take(chat, event, key)
 
     async def _pressed(self, pressed: Pressed, key: str) -> None:
@@ -208,6 +236,7 @@ class Hearing:
     async def _edited(self, who: Who, event: Event, answers: str, key: str) -> None:
         """Run code again that was edited after it was sent, in the place of the old reply; other edits are ignored."""
         chat = await self._chat_of(who)
+        ORIGIN.set(Origin(answers, who.address))
         if rerun.is_code(event) and await rerun.make_room(self._talk, self._kept, self._courier, chat, answers, key):
             await self._take(who, event, answers, key)
 
@@ -262,6 +291,11 @@ class Hearing:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             LOG.error("work in the background failed", exc_info=task.exception())
+
+
+def _lane(heard: Heard) -> str:
+    """Name the lane in which an update is answered: a learner's, or the one of what is nobody's."""
+    return heard.who.external if isinstance(heard, Said | Upload | Pressed) else ""
 
 
 def _of_file(upload: Upload, data: bytes) -> Event:

@@ -50,6 +50,7 @@ T = TypeVar("T")
 
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 _UNCHANGED = "message is not modified"
+_TOPIC_GONE = "message thread not found"
 _GONE = ("chat not found", "user is deactivated", "bot was kicked", "not enough rights to send", "chat_write_forbidden")
 _MISSING = (
     "message to edit not found",
@@ -71,7 +72,13 @@ class TelegramLine:
         self._kept = kept
 
     async def send(self, address: str, draft: Draft, answers: str) -> str:
-        """Send a part; give its id."""
+        """Send a part; give its id. Where its topic was deleted, it goes to the group."""
+        try:
+            return await self._sent(address, draft, answers)
+        except _TopicGoneError:
+            return await self._sent(address.partition("/")[0], draft, answers)
+
+    async def _sent(self, address: str, draft: Draft, answers: str) -> str:
         chat, thread = _place(address)
         answer = None
         if answers and address.startswith("-"):
@@ -169,6 +176,10 @@ class _UnchangedError(Exception):
     """The content stands there already."""
 
 
+class _TopicGoneError(RefusedError):
+    """The topic of a group was deleted, or there are no topics any more."""
+
+
 async def _tried(call: Awaitable[T]) -> T:
     try:
         return await call
@@ -202,6 +213,8 @@ def _of_bad_request(error: BadRequest) -> Exception:
     text = str(error).lower()
     if _UNCHANGED in text:
         return _UnchangedError()
+    if _TOPIC_GONE in text:
+        return _TopicGoneError(str(error))
     if any(part in text for part in _GONE):
         return GoneError(str(error))
     if any(part in text for part in _MISSING):

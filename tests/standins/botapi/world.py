@@ -107,6 +107,8 @@ class World:
         self.queries: dict[str, Query] = {}
         self.blocked: set[int] = set()
         self.migrated: dict[int, int] = {}
+        self.closed: set[tuple[int, int]] = set()
+        """Topics that were deleted."""
         self.complaints: list[str] = []
         self.refusals: list[str] = []
         self.calls: list[tuple[float, str, int]] = []
@@ -224,6 +226,8 @@ class World:
 
     def _sent(self, method: str, call: dict[str, Any], now: float) -> dict[str, Any]:
         note = self._content(method, call)
+        if (call["chat_id"], call.get("message_thread_id", 0)) in self.closed:
+            raise bad("message thread not found")
         if call.get("link_preview_options", {}).get("is_disabled") is not True and method == "sendMessage":
             self.complaints.append("a preview of links is not off")
         answer = call.get("reply_parameters") or {}
