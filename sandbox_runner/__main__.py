@@ -198,9 +198,8 @@ async def _one_job(call: argparse.Namespace, settings: Settings, assemble: Assem
 async def _run(job: Job, settings: Settings, assemble: Assemble) -> Result:
     assembled = await assemble(settings, 1)
     try:
-        gpu = job.device is not Device.CPU
         waiting = asyncio.get_running_loop().call_later(1.0, _tell_waiting, job.kind)
-        async with HostLock(settings.lock).held(alone=job.kind in ALONE, gpu=gpu):
+        async with HostLock(settings.lock).held(alone=job.kind in ALONE):
             waiting.cancel()
             running = asyncio.create_task(assembled.worker.run_job(job, 0, _tell))
             for number in (signal.SIGINT, signal.SIGTERM):

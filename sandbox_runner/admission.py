@@ -12,6 +12,8 @@ from sandbox_runner.protocol import Capabilities, Device, Job, JobKind, Limits
 LONGEST_S = 3_600.0
 LARGEST = 1 << 40
 MOST_CHECKS = 16
+MOST_GPUS = 64
+"""More than any host has: a job that names more is a mistake of the bot's."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 _LEARNER = re.compile(r"[\x21-\x7e]{1,128}")
 _FILENAME_BYTES = 200
@@ -28,6 +30,8 @@ def fault_of(job: Job, capabilities: Capabilities) -> tuple[Refusal, str] | None
         return Refusal.BAD_JOB, "exercise: an exercise has starter, reference and checks, and nothing else has"
     if job.exercise is not None and not 1 <= len(job.exercise.checks) <= MOST_CHECKS:
         return Refusal.BAD_JOB, f"exercise.checks: 1 to {MOST_CHECKS} were expected, not {len(job.exercise.checks)}"
+    if not 1 <= job.gpus <= (1 if job.device is Device.CPU else MOST_GPUS):
+        return Refusal.BAD_JOB, f"gpus: {job.gpus} is not 1 to {MOST_GPUS} for a GPU, or 1 for the processor"
     wanted = {Device.CPU, Device.CUDA} if job.device is Device.BOTH else {job.device}
     missing = sorted(device.value for device in wanted - set(capabilities.devices))
     if missing:

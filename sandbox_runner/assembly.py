@@ -13,11 +13,12 @@ from functools import partial
 from sandbox_runner.dispatch import Worker
 from sandbox_runner.errors import SetupError
 from sandbox_runner.gauging import Gauge, default_path, gauge, read_ceilings
-from sandbox_runner.gpus import find_gpus, open_watch
-from sandbox_runner.gpuwork import GpuWorker
-from sandbox_runner.hostlock import HostLock
+from sandbox_runner.gpus import Gpu, find_gpus, open_watch
+from sandbox_runner.gpuwork import GpuWorker, named
+from sandbox_runner.hostlock import HostLock, gpu_lock
 from sandbox_runner.lending import Lender
 from sandbox_runner.machine import read_machine
+from sandbox_runner.pooling import Pool
 from sandbox_runner.protocol import (
     Budget,
     Capabilities,
@@ -64,14 +65,15 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
     nursery = _nursery(settings, slots, sandbox, cold)
     outer = sandbox if nursery is None or not isinstance(sandbox, Bubblewrap) else WarmStart(sandbox, nursery, _note())
     inner = SandboxWorker(outer, machine, walls=sandbox.walls)
-    worker, setting = await _with_gpu(inner, sandbox)
+    worker, setting, gpus = await _with_gpus(inner, sandbox, settings)
 
     async def attempt(job: Job, slot: int) -> Result:
         chosen = cold if job.device is Device.CPU else worker
         return await chosen.run_job(job, slot, _silent)
 
     async def prove() -> tuple[Wall, ...]:
-        walls = await probe(attempt, setting)
+        each = await worker.prove_each(0) if isinstance(worker, GpuWorker) else ()
+        walls = (*await probe(attempt, setting), *each)
         inner.walls = cold.walls = tuple(wall.name for wall in walls if wall.stands)
         return walls if nursery is None else (*walls, nursery.wall())
 
@@ -83,9 +85,8 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
     inner.ceilings = read_ceilings(default_path(), machine)
     kinds = tuple(JobKind)
     devices = (Device.CPU,) if setting.no_gpu else (Device.CPU, Device.CUDA)
-    capabilities = Capabilities(
-        kinds=kinds, devices=devices, device_count=len(devices) - 1, slots=slots, machine=machine
-    )
+    shown = replace(machine, device=named([gpus[0].name]) if gpus else "")  # as the results of its jobs name it
+    capabilities = Capabilities(kinds=kinds, devices=devices, device_count=len(gpus), slots=slots, machine=shown)
     return Assembled(worker, capabilities, prove, outer.close, gauged, nursery)
 
 
@@ -160,18 +161,32 @@ def _note() -> Callable[..., None]:
     return stderr_journal().note
 
 
-async def _with_gpu(inner: SandboxWorker, sandbox: Bubblewrap | Gvisor) -> tuple[Worker, Setting]:
-    """Add what lends the first GPU of this host, where there is one and the walls can hold it. A job gets one."""
+async def _with_gpus(
+    inner: SandboxWorker, sandbox: Bubblewrap | Gvisor, settings: Settings
+) -> tuple[Worker, Setting, tuple[Gpu, ...]]:
+    """Add what lends this host's GPUs, where there are any, the settings allow them and the walls can hold them.
+
+    Raises:
+        SetupError: the settings name a GPU that is not there.
+    """
     if not isinstance(sandbox, Bubblewrap):
-        return inner, replace(sandbox.setting, no_gpu="runsc runs CPU jobs only")
-    numbers = find_gpus()
+        return inner, replace(sandbox.setting, no_gpu="runsc runs CPU jobs only"), ()
+    found = find_gpus()
+    numbers = settings.gpus or found
+    missing = [number for number in numbers if number not in found]
+    if missing:
+        there = ", ".join(f"/dev/nvidia{number}" for number in found) or "none"
+        message = f"TASREE_RUNNER_GPUS names {missing[0]}: /dev/nvidia{missing[0]} is not there; there are: {there}"
+        raise SetupError(message)
     if not numbers:
-        return inner, sandbox.setting
-    watch = await asyncio.to_thread(open_watch, numbers[0])
-    gpu = watch.gpu
-    more = f", the first of {len(numbers)}" if len(numbers) > 1 else ""
-    shown = f"{gpu.name or 'NVIDIA GPU'}, driver {gpu.driver or 'unknown'}, /dev/nvidia{gpu.minor}{more}"
-    return GpuWorker(inner, Lender(watch, stderr_journal())), sandbox.setting_with(gpu.minor, shown)
+        return inner, sandbox.setting, ()
+    watches = await asyncio.gather(*(asyncio.to_thread(open_watch, number) for number in numbers))
+    gpus = tuple(watch.gpu for watch in watches)
+    nodes = ", ".join(f"/dev/nvidia{number}" for number in numbers)
+    shown = f"{named([gpu.name for gpu in gpus])}, driver {gpus[0].driver or 'unknown'}, {nodes}"
+    journal = stderr_journal()
+    lent = [(Lender(watch, journal), gpu_lock(settings.lock, watch.gpu.minor)) for watch in watches]
+    return GpuWorker(inner, Pool(lent)), sandbox.setting_with(numbers, shown), gpus
 
 
 def _silent(_: Progress) -> None:

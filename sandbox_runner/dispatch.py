@@ -125,7 +125,7 @@ class Dispatcher:
         if ending is None:
             self._enqueue(run)
         else:
-            most = Reached("source_bytes", self._rules.source_bytes, "bytes") if ending is Ending.TOO_LARGE else None
+            most = self._most(ending)
             turned_away = Result(job.id, job.kind, ending, job.device, reached=most)
             self._conclude(run, turned_away, keep=ending is Ending.CANCELLED)
         return None
@@ -182,6 +182,8 @@ class Dispatcher:
             return Ending.CANCELLED
         if len(job.source.encode()) > self._rules.source_bytes:
             return Ending.TOO_LARGE
+        if gpus_of(job) > max(self.capabilities.device_count, 1):
+            return Ending.TOO_FEW_GPUS
         running = sum(busy.run.job.learner == job.learner for busy in self._busy.values())
         if running + self._queue.held_by(job.learner) >= self._rules.a_learner:
             return Ending.RATE_LIMITED
@@ -191,17 +193,27 @@ class Dispatcher:
             return Ending.QUEUE_FULL
         return None
 
+    def _most(self, ending: Ending) -> Reached | None:
+        """Say how much there may be of what was too much."""
+        match ending:
+            case Ending.TOO_LARGE:
+                return Reached("source_bytes", self._rules.source_bytes, "bytes")
+            case Ending.TOO_FEW_GPUS:
+                return Reached("gpus", max(self.capabilities.device_count, 1), "count")
+            case _:
+                return None
+
     def _enqueue(self, run: Run) -> None:
         job = run.job
         self._pace.add(job.learner, self._clock())
         self._queued[job.id] = run
-        self._queue.add(Waiting(job.id, job.learner, job.kind, job.kind in ALONE, job.device is not Device.CPU))
+        self._queue.add(Waiting(job.id, job.learner, job.kind, job.kind in ALONE, gpus_of(job)))
         self._journal.note("accepted", job=job.id, kind=job.kind, learner=self._journal.learner(job.learner))
         self._advance()
 
     def _advance(self) -> None:
         """Start what may start, and tell the others their new places."""
-        while (head := self._queue.head(gpu_taken=self._gpu_taken())) is not None and self._has_room(head):
+        while (head := self._queue.head(gpus_free=self._gpus_free())) is not None and self._has_room(head):
             self._queue.pop(head.job_id)
             run = self._queued.pop(head.job_id)
             slot = min(set(range(self._rules.slots)) - {busy.slot for busy in self._busy.values()})
@@ -212,8 +224,8 @@ class Dispatcher:
             busy.task.add_done_callback(partial(self._settle, busy))
         self._announce()
 
-    def _gpu_taken(self) -> bool:
-        return any(busy.run.job.device is not Device.CPU for busy in self._busy.values())
+    def _gpus_free(self) -> int:
+        return max(self.capabilities.device_count, 1) - sum(gpus_of(busy.run.job) for busy in self._busy.values())
 
     def _has_room(self, head: Waiting) -> bool:
         if any(busy.run.job.kind in ALONE for busy in self._busy.values()):
@@ -255,10 +267,9 @@ class Dispatcher:
     async def _run(self, busy: _Busy) -> Result:
         job = busy.run.job
         result = _infra(job)
-        gpu = job.device is not Device.CPU
         async with AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(self._lock.held(alone=job.kind in ALONE, gpu=gpu))
+                await stack.enter_async_context(self._lock.held(alone=job.kind in ALONE))
             except RunnerError as fault:
                 self._journal.note("fault", job=job.id, fault=str(fault))
                 return result
@@ -310,6 +321,11 @@ def deadline_s(job: Job) -> float:
     phases = (limits.start_s, limits.import_s, limits.run_s, limits.compile_s)
     measuring = (limits.warmup_s, limits.check_s, limits.measure_s)
     return (sum(phases) + sum(measuring)) * (3 if job.kind is JobKind.EXERCISE else 1) + MARGIN_S
+
+
+def gpus_of(job: Job) -> int:
+    """Give how many GPUs a job needs for itself."""
+    return 0 if job.device is Device.CPU else job.gpus
 
 
 def _infra(job: Job) -> Result:

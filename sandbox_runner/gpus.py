@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _NODE = re.compile(r"nvidia(\d+)")
+_UUID = re.compile(r"GPU-[0-9a-f-]{36}")
 _LIBRARIES = ("libnvidia-ml.so.1", "/usr/local/nvidia/lib64/libnvidia-ml.so.1")
 _ENOUGH, _MOST_PROCESSES, _NAME_BYTES = 0, 256, 96
 _SM_CLOCK = 1
@@ -21,12 +22,13 @@ _MOST_RECORDS, _RECORD_BYTES, _MOST_FAULTS = 10_000, 8192, 8
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A GPU: the number of its device node, and what is known of it."""
+    """A GPU: the number of its device node, and what is known of it. `uuid` is how CUDA can be told it."""
 
     minor: int
     name: str = ""
     driver: str = ""
     memory_bytes: int = 0
+    uuid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +167,13 @@ def _load() -> ctypes.CDLL | None:
 
 def _described(library: ctypes.CDLL, device: ctypes.c_void_p, minor: int) -> Gpu:
     name, memory = ctypes.create_string_buffer(_NAME_BYTES), _Memory()
+    uuid = ctypes.create_string_buffer(_NAME_BYTES)
     library.nvmlDeviceGetName(device, name, ctypes.c_uint(_NAME_BYTES))
     library.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory))
-    return Gpu(minor, name.value.decode("ascii", "replace"), _driver(), int(memory.total))
+    known = library.nvmlDeviceGetUUID(device, uuid, ctypes.c_uint(_NAME_BYTES)) == _ENOUGH
+    own = uuid.value.decode("ascii", "replace") if known else ""
+    title = name.value.decode("ascii", "replace")
+    return Gpu(minor, title, _driver(), int(memory.total), own if _UUID.fullmatch(own) else "")
 
 
 def _driver(path: Path = Path("/proc/driver/nvidia/version")) -> str:

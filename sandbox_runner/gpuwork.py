@@ -1,17 +1,31 @@
-"""Runs jobs for the GPU on the one that is lent, and gives it back clean; every other job goes by untouched.
+"""Runs jobs for GPUs on those that are lent, and gives them back clean; every other job goes by untouched.
 
-Law: a job for the GPU runs on it or not at all. A job that ended in a way that may have left the GPU unwell is
-followed by a kernel of ours before the next one is let near it.
+Law: a job for a GPU runs on one or not at all, and one for several has them all at once. A job that ended in a way that
+may have left a GPU unwell is followed by a kernel of ours before the next one is let near it.
 """
 
 import asyncio
 import secrets
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from sandbox_runner.lending import Lender
-from sandbox_runner.protocol import Device, Ending, Job, JobKind, Note, Phase, Progress, Result, limits_for
-from sandbox_runner.sandbox.gpuproof import PROOF, proof_fault
+from sandbox_runner.lending import Lender, Prove
+from sandbox_runner.pooling import Pool
+from sandbox_runner.protocol import (
+    Device,
+    Ending,
+    Job,
+    JobKind,
+    Note,
+    Phase,
+    Progress,
+    Reached,
+    Result,
+    Wall,
+    limits_for,
+)
+from sandbox_runner.sandbox.gpuproof import EACH_GPU, PROOF, proof_fault
 from sandbox_runner.worker import Emit, GpuInside, SandboxWorker
 
 _LEFT_BY_ITSELF = {
@@ -21,43 +35,75 @@ _LEFT_BY_ITSELF = {
 
 
 class GpuWorker:
-    """A worker with a GPU to lend."""
+    """A worker with GPUs to lend."""
 
-    def __init__(self, inner: SandboxWorker, lender: Lender) -> None:
+    def __init__(self, inner: SandboxWorker, pool: Pool) -> None:
         self._inner = inner
-        self._lender = lender
-        inner.gpu = GpuInside(lender.gpu.minor, lender.hangs)
+        self._pool = pool
 
     async def run_job(self, job: Job, slot: int, emit: Emit) -> Result:
         """Run one job in `slot`. Cancelled as a task, it kills within a second and returns `cancelled`, or raises."""
         if job.device is Device.CPU:
             return await self._inner.run_job(job, slot, emit)
+        there = len(self._pool.lenders)
+        if job.gpus > there:
+            most = Reached("gpus", there, "count")
+            return self._named(Result(job.id, job.kind, Ending.TOO_FEW_GPUS, job.device, reached=most), ())
         emit(Progress(Phase.START))
-        why = await self._lender.take(partial(self.prove, slot))
-        if why:
-            note = Note("gpu_quarantined", {"detail": why[:500]})
-            return self._named(Result(job.id, job.kind, Ending.INFRA_ERROR, job.device, notes=(note,)))
+        taken = await self._pool.take(job.gpus, partial(self._proving, slot))
+        if taken.why:
+            note = Note("gpu_quarantined", {"detail": taken.why[:500]})
+            return self._named(Result(job.id, job.kind, Ending.INFRA_ERROR, job.device, notes=(note,)), ())
         doubt = "a run that was cut short"
         try:
-            result = await self._inner.run_job(job, slot, emit)
+            result = await self._inner.run_job(job, slot, emit, _inside(taken.lenders))
             doubt = _doubt(result)
         finally:
-            await asyncio.shield(self._lender.give_back(doubt))
-        return self._named(result)
+            await asyncio.shield(self._pool.give_back(taken.lenders, doubt))
+        return self._named(result, taken.lenders)
 
-    async def prove(self, slot: int) -> str:
-        """Run a kernel of ours inside the walls; say what was wrong with its result. The GPU must be taken."""
-        return proof_fault(await self.proof(slot))
+    async def prove_each(self, slot: int) -> tuple[Wall, ...]:
+        """Run a kernel of ours on each GPU of several alone; where it is not right the GPU is in doubt."""
+        if len(self._pool.lenders) == 1:
+            return ()
+        return tuple([await self._wall(lender, slot) for lender in self._pool.lenders])
 
-    async def proof(self, slot: int) -> Result:
-        """Run a kernel of ours inside the walls and give its result. The GPU must be taken."""
+    async def _wall(self, lender: Lender, slot: int) -> Wall:
+        why = await self._pool.take_this(lender, partial(self._proving, slot))
+        if not why:
+            try:
+                why = await self._prove(slot, (lender,))
+            finally:
+                await asyncio.shield(self._pool.give_back((lender,), why and f"a proof that failed: {why}"))
+        name, detail = f"{EACH_GPU}{lender.gpu.minor}", why or f"{lender.gpu.name or 'NVIDIA GPU'}: a kernel was right"
+        return Wall(name, stands=not why, matters=False, detail=detail[:300])
+
+    def _proving(self, slot: int, lenders: Sequence[Lender]) -> Prove:
+        return partial(self._prove, slot, lenders)
+
+    async def _prove(self, slot: int, lenders: Sequence[Lender]) -> str:
+        """Run a kernel of ours inside the walls; say what was wrong with its result. The GPUs must be taken."""
         name = f"gpu-proof-{secrets.token_hex(4)}"
         job = Job(name, JobKind.RUN, PROOF, "proof", Device.CUDA, limits=limits_for(Device.CUDA))
-        return await self._inner.run_job(job, slot, lambda _: None)
+        return proof_fault(await self._inner.run_job(job, slot, lambda _: None, _inside(lenders)))
 
-    def _named(self, result: Result) -> Result:
-        gpu = self._lender.gpu
-        return replace(result, machine=replace(self._inner.machine, device=gpu.name or f"nvidia{gpu.minor}"))
+    def _named(self, result: Result, lenders: Sequence[Lender]) -> Result:
+        name = named([lender.gpu.name for lender in lenders or self._pool.lenders[:1]])
+        return replace(result, machine=replace(self._inner.machine, device=name))
+
+
+def named(names: Sequence[str]) -> str:
+    """Name GPUs as people do: `NVIDIA H200`, `2 x NVIDIA H200`."""
+    name = names[0] or "NVIDIA GPU"
+    return name if len(names) == 1 else f"{len(names)} x {name}"
+
+
+def _inside(lenders: Sequence[Lender]) -> GpuInside:
+    async def hangs() -> bool:
+        return any(await asyncio.gather(*(lender.hangs() for lender in lenders)))
+
+    names = tuple(lender.gpu.uuid for lender in lenders)
+    return GpuInside(tuple(lender.gpu.minor for lender in lenders), hangs, names if all(names) else ())
 
 
 def _doubt(result: Result) -> str:

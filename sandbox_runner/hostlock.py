@@ -1,7 +1,7 @@
-"""One measurement at a time on a host and nothing of ours beside it, one GPU job at a time, across processes.
+"""One measurement at a time on a host and nothing of ours beside it, one job at a time on a GPU, across processes.
 
-Law: a measurement waits for what runs, and what comes later waits for the measurement. A job for the GPU waits for
-the GPU first, so that it holds up nobody meanwhile. The lock is the kernel's
+Law: a measurement waits for what runs, and what comes later waits for the measurement. A GPU is taken by who has the
+room already, so that whoever waits for one waits for a job that ends. The lock is the kernel's
 (`flock`), so it is gone when its process is, however that ended.
 """
 
@@ -18,7 +18,7 @@ POLL_S = 0.02
 
 
 class HostLock:
-    """Locked files: `PATH` while a job runs, `PATH.gate` only while it waits for that, `PATH.gpu` by GPU jobs.
+    """Locked files: `PATH` while a job runs, `PATH.gate` only while it waits for that.
 
     The gate keeps order: while a measurement waits for the room to empty, later comers wait at the gate.
     """
@@ -27,38 +27,74 @@ class HostLock:
         self._path = path
 
     @asynccontextmanager
-    async def held(self, *, alone: bool, gpu: bool = False) -> AsyncIterator[None]:
-        """Hold the lock, alone or beside others that need not be alone, with the GPU or without.
+    async def held(self, *, alone: bool) -> AsyncIterator[None]:
+        """Hold the lock, alone or beside others that need not be alone.
 
         Cancelling the wait leaves no lock.
 
         Raises:
             SetupError: the files cannot be opened.
         """
-        names = [".gate", "", *([".gpu"] if gpu else [])]
         opened: list[int] = []
         try:
-            opened += (self._open(self._path.with_name(self._path.name + name)) for name in names)
-            gate, room, *lent = opened
-            for one in lent:
-                await _take(one, fcntl.LOCK_EX)
+            opened += (_open(self._path.with_name(self._path.name + name)) for name in (".gate", ""))
+            gate, room = opened
             await _take(gate, fcntl.LOCK_EX)
             await _take(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
             fcntl.flock(gate, fcntl.LOCK_UN)
             yield
         finally:
             for held in reversed(opened):
-                # Unlocked by name: closing would not do while a forked child still holds a copy.
-                with suppress(OSError):
-                    fcntl.flock(held, fcntl.LOCK_UN)
-                os.close(held)
+                _let_go(held)
 
-    def _open(self, path: Path) -> int:
+
+class OneLock:
+    """One locked file, taken or not: a GPU belongs to one runner at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._held = -1
+
+    def take(self) -> bool:
+        """Take it if nobody has it; never waits.
+
+        Raises:
+            SetupError: the file cannot be opened.
+        """
+        held = _open(self._path)
         try:
-            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        except OSError as fault:
-            message = f"the measuring lock {path} cannot be opened: {fault.strerror}"
-            raise SetupError(message) from None
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(held)
+            return False
+        self._held = held
+        return True
+
+    def let_go(self) -> None:
+        """Give it back."""
+        if self._held >= 0:
+            _let_go(self._held)
+        self._held = -1
+
+
+def gpu_lock(path: Path, minor: int) -> OneLock:
+    """Give the lock of the GPU of this number, beside the host's lock at `path`."""
+    return OneLock(path.with_name(f"{path.name}.gpu{minor}"))
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as fault:
+        message = f"the measuring lock {path} cannot be opened: {fault.strerror}"
+        raise SetupError(message) from None
+
+
+def _let_go(held: int) -> None:
+    # Unlocked by name: closing would not do while a forked child still holds a copy.
+    with suppress(OSError):
+        fcntl.flock(held, fcntl.LOCK_UN)
+    os.close(held)
 
 
 async def _take(descriptor: int, mode: int) -> None:

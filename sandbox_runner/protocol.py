@@ -66,6 +66,7 @@ class Ending(StrEnum):
     QUEUE_FULL = "queue_full"
     RATE_LIMITED = "rate_limited"
     TOO_LARGE = "too_large"
+    TOO_FEW_GPUS = "too_few_gpus"
     INFRA_ERROR = "infra_error"
 
 
@@ -117,9 +118,16 @@ CUDA_MEMORY_BYTES = 12 << 30
 """Host memory of a job on a GPU where it states none: a context, pinned buffers and libraries take more."""
 
 
-def limits_for(device: Device) -> Limits:
-    """Give the limits of a job that states none of its own."""
-    return Limits() if device is Device.CPU else Limits(memory_bytes=CUDA_MEMORY_BYTES)
+def limits_for(device: Device, gpus: int = 1) -> Limits:
+    """Give the limits of a job that states none of its own; each further GPU has a process and what that needs."""
+    if device is Device.CPU:
+        return Limits()
+    plain = Limits()
+    return Limits(
+        memory_bytes=CUDA_MEMORY_BYTES * gpus,
+        processes=plain.processes * gpus,
+        disk_bytes=plain.disk_bytes * gpus,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +155,8 @@ class Exercise:
 class Job:
     """A snippet to be run, with limits. `learner` is a hash; `id` doubles as the idempotency key.
 
-    `exercise` belongs to the kind of that name, whose `source` is the learner's submission.
+    `exercise` belongs to the kind of that name, whose `source` is the learner's submission. `gpus` is how many GPUs a
+    job for them gets, all at once or none; a job for the processor leaves it at 1.
     """
 
     id: str
@@ -159,6 +168,7 @@ class Job:
     limits: Limits = field(default_factory=Limits)
     filename: str = "code.py"
     exercise: Exercise | None = None
+    gpus: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,7 +450,7 @@ class Wall:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a runner can do, said once at connect."""
+    """What a runner can do, said once at connect. `device_count` is the number of GPUs that one job may have."""
 
     version: int = PROTOCOL_VERSION
     kinds: tuple[JobKind, ...] = ()

@@ -14,13 +14,13 @@ from sandbox_runner.protocol import JobKind
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A job in the queue. `alone`: nothing may run beside it; `gpu`: no other that needs the GPU may."""
+    """A job in the queue. `alone`: nothing may run beside it; `gpus`: how many GPUs it needs for itself."""
 
     job_id: str
     learner: str
     kind: JobKind
     alone: bool
-    gpu: bool = False
+    gpus: int = 0
 
 
 class FairQueue:
@@ -40,15 +40,15 @@ class FairQueue:
         """Count the jobs that a learner has waiting."""
         return len(self._by_learner.get(learner, ()))
 
-    def head(self, *, gpu_taken: bool = False) -> Waiting | None:
-        """Say which job is next, leaving it there.
+    def head(self, *, gpus_free: int | None = None) -> Waiting | None:
+        """Say which job is next, leaving it there; `gpus_free` None: as many as are asked for.
 
-        While the GPU is taken, those that wait for it keep their turn and let by the ones that need neither it nor to
-        be alone.
+        While too few GPUs are free, those that wait for one keep their turn and let by the ones that need neither a
+        GPU nor to be alone: a job for several is not overtaken by those for one, else it would never have them all.
         """
         held = False
         for jobs in self._by_learner.values():
-            if gpu_taken and jobs[0].gpu:
+            if jobs[0].gpus and (held or (gpus_free is not None and jobs[0].gpus > gpus_free)):
                 held = True
             elif held and jobs[0].alone:
                 return None

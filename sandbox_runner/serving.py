@@ -28,6 +28,7 @@ from sandbox_runner.hostlock import HostLock
 from sandbox_runner.journal import Journal
 from sandbox_runner.listening import BACKLOG, server_tls, unix_socket
 from sandbox_runner.protocol import Capabilities, Device, Wall
+from sandbox_runner.sandbox.gpuproof import EACH_GPU
 from sandbox_runner.settings import Settings, host_and_port, read_secret
 from sandbox_runner.warm.nursery import Nursery
 
@@ -292,6 +293,8 @@ def demand_walls(walls: tuple[Wall, ...], accepted: tuple[str, ...]) -> tuple[st
 def proven(capabilities: Capabilities, walls: tuple[Wall, ...]) -> Capabilities:
     """Give what a runner can do once its walls were tried: no GPU that no kernel was proven on."""
     devices, count = capabilities.devices, capabilities.device_count
+    each = [wall.stands for wall in walls if wall.name.startswith(EACH_GPU)]
+    count = sum(each) if each else count
     if not any(wall.name == "cuda" and wall.stands for wall in walls):
         devices, count = tuple(device for device in devices if device is not Device.CUDA), 0
     return replace(capabilities, walls=walls, devices=devices, device_count=count)

@@ -62,6 +62,8 @@ class Settings:
     sandbox: str = "bubblewrap"
     base_uid: int = 64_100
     """Slot 0's uid where root starts the runner; each further slot has the next one, the warm parent one above."""
+    gpus: tuple[int, ...] = ()
+    """The numbers of the device nodes (`/dev/nvidia0` is 0) that may be lent; empty: every one that is there."""
     warm: bool = True
     """Whether jobs are started from a warm parent where one can be had. A runner of one job starts none."""
 
@@ -94,6 +96,15 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
         return int(text)
 
     return read
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    read = _whole(0, 255)
+    found = tuple(read(name) for name in text.replace(",", " ").split())
+    if len(set(found)) != len(found):
+        message = "names a GPU twice"
+        raise ValueError(message)
+    return tuple(sorted(found))
 
 
 def _seconds(text: str) -> float:
@@ -159,6 +170,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("TASREE_SANDBOX_PYTHON", "python", lambda text: str(_path(text))),
     Variable("TASREE_SANDBOX_KIND", "sandbox", _one_of("bubblewrap", "runsc")),
     Variable("TASREE_RUNNER_BASE_UID", "base_uid", _whole(1_000, 4_000_000_000)),
+    Variable("TASREE_RUNNER_GPUS", "gpus", _numbers),
     Variable("TASREE_RUNNER_WARM", "warm", _switch),
     Variable("TASREE_RUNNER_SOCKET", "socket", _path),
     Variable("TASREE_RUNNER_LISTEN", "listen", _listen),

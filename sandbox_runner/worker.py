@@ -53,16 +53,20 @@ Emit = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class GpuInside:
-    """The GPU that jobs for one get: the number of its device node, and whether it works on though they stand still."""
+    """The GPUs of one job: the numbers of their device nodes, and whether one works on though the job stands still.
 
-    minor: int
+    `names` are their own in the same order, by which CUDA inside numbers them from 0 on; empty where none is known.
+    """
+
+    minors: tuple[int, ...]
     hangs: Callable[[], Awaitable[bool]]
+    names: tuple[str, ...] = ()
 
 
 class SandboxWorker:
     """Runs jobs in a sandbox. `emit`s progress only; the queue around it says accepted and finished.
 
-    Without a `gpu` a job for one is `infra_error`, never run elsewhere.
+    A job for a GPU that is not given one is `infra_error`, never run elsewhere.
     """
 
     def __init__(
@@ -71,39 +75,35 @@ class SandboxWorker:
         self._sandbox = sandbox
         self.machine = machine
         self.walls = walls
-        self.gpu: GpuInside | None = None
         self._grace_s = grace_s
         self.ceilings: dict[str, float] = {}
 
-    async def run_job(self, job: Job, slot: int, emit: Emit) -> Result:
-        """Run one job in `slot`. Cancelled as a task, it kills within a second and returns `cancelled`."""
+    async def run_job(self, job: Job, slot: int, emit: Emit, gpu: GpuInside | None = None) -> Result:
+        """Run one job in `slot`, on what `gpu` names. Cancelled as a task, it kills within a second."""
         blank = Result(job.id, job.kind, Ending.INFRA_ERROR, job.device, machine=self.machine, walls=self.walls)
         filename = job.filename if _SAFE_NAME.fullmatch(job.filename) else "code.py"
-        gpu = None if job.device is Device.CPU else self.gpu
+        gpu = None if job.device is Device.CPU else gpu
         if job.device is not Device.CPU and gpu is None:
             return replace(blank, notes=(Note("no_gpu"),))
-        code, gpus = job.source.encode("utf-8", "surrogatepass"), () if gpu is None else (gpu.minor,)
-        staged = Staged(job.id, code, filename, job.limits, slot, job.device, gpus)
+        code, gpus = job.source.encode("utf-8", "surrogatepass"), gpu.minors if gpu else ()
+        staged = Staged(job.id, code, filename, job.limits, slot, job.device, gpus, gpu.names if gpu else ())
         emit(Progress(Phase.START))
         try:
-            result = await self._run_staged(job, staged, emit, blank)
+            result = await self._run_staged(job, staged, emit, blank, gpu)
             if result.ending is Ending.INFRA_ERROR and result.start == WARM:
                 again = replace(staged, cold="parent_died")  # or whatever it was: once more, from nothing
-                result = await self._run_staged(job, again, emit, blank)
+                result = await self._run_staged(job, again, emit, blank, gpu)
             return result  # noqa: TRY300 - read as one with what is above
         except (SetupError, TimeoutError, HungUp, Tampered) as fault:
             return replace(blank, notes=(Note("setup", {"detail": str(fault)[:500]}),))
         except asyncio.CancelledError:
             return replace(blank, ending=Ending.CANCELLED)
 
-    async def _run_staged(self, job: Job, staged: Staged, emit: Emit, blank: Result) -> Result:
+    async def _run_staged(self, job: Job, staged: Staged, emit: Emit, blank: Result, gpu: GpuInside | None) -> Result:
         async with companions(self._sandbox, job, staged) as beside:
-            return await self._run_beside(job, staged, emit, blank, beside)
+            return await self._run_beside(_Run(job, emit, self._grace_s, beside, gpu), staged, blank)
 
-    async def _run_beside(
-        self, job: Job, staged: Staged, emit: Emit, blank: Result, beside: tuple[Channel, ...]
-    ) -> Result:
-        run = _Run(job, emit, self._grace_s, beside, None if job.device is Device.CPU else self.gpu)
+    async def _run_beside(self, run: "_Run", staged: Staged, blank: Result) -> Result:
         run.ceilings = self.ceilings
         try:
             run.confined = await self._sandbox.start(staged)
@@ -283,8 +283,9 @@ class _Run:
             self.measured = await inspecting.inspect(self._channel, self.job, self._heard)
         else:
             self.measured = await measuring.measure(
-                self._channel, self.job, self._heard, rng=rng, ceilings=self.ceilings, cpu_s=self.confined.cpu_s
-            )
+                self._channel, self.job, self._heard, rng=rng, ceilings=self.ceilings, cpu_s=self.confined.cpu_s,
+                gpus=self.gpu.minors if self.gpu is not None else (),
+            )  # fmt: skip
         self._leave()
         if self.measured.ending is None:
             raise HungUp

@@ -45,7 +45,8 @@ def choose(  # noqa: PLR0913 - what there is to know
         # Of two as loaded, a job for the processor leaves the GPU's host to those that need it.
         spare = job.device is Device.CPU and Device.CUDA in beat.capabilities.devices
         waits = max(0, load + 1 - slots)
-        fit.append((beat.runner == avoid, waits + spare / 2 - (beat.runner == before) / 4, spare, beat.runner))
+        few = job.device is not Device.CPU and beat.capabilities.device_count < job.gpus
+        fit.append((few or beat.runner == avoid, waits + spare / 2 - (beat.runner == before) / 4, spare, beat.runner))
     if not fit:
         return None
     least = min(one[:3] for one in fit)
@@ -54,7 +55,10 @@ def choose(  # noqa: PLR0913 - what there is to know
 
 
 def together(seen: Iterable[Seen]) -> Capabilities | None:
-    """Say what runners can do together: the machine and the walls are the first one's by name."""
+    """Say what runners can do together: the machine and the walls are the first one's by name.
+
+    A job's GPUs are all of one host, so that the most one of them has is what a job may name.
+    """
     beats = sorted((one.beat for one in seen), key=lambda beat: beat.runner)
     if not beats:
         return None
@@ -63,7 +67,7 @@ def together(seen: Iterable[Seen]) -> Capabilities | None:
         all_of[0],
         kinds=tuple(dict.fromkeys(kind for each in all_of for kind in each.kinds)),
         devices=tuple(dict.fromkeys(device for each in all_of for device in each.devices)),
-        device_count=sum(each.device_count for each in all_of),
+        device_count=max(each.device_count for each in all_of),
         slots=sum(each.slots for each in all_of),
         accepted_missing=tuple(dict.fromkeys(name for each in all_of for name in each.accepted_missing)),
         noise=max(each.noise for each in all_of),

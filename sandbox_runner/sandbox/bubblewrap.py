@@ -21,6 +21,7 @@ from sandbox_runner.sandbox.probing import PROVEN_INSIDE, PROVEN_OUTSIDE, Settin
 from sandbox_runner.sandbox.seccomp import compile_filter
 
 _SECCOMP = 6
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
 _PARENTS = ("CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_CHOWN", "CAP_SETPCAP")
 _COMPILES = (b"compile", b"transformers", b"_dynamo", b"_inductor")
 """Code without one of them that compiles all the same compiles as if nothing had been kept: only slower."""
@@ -45,11 +46,12 @@ class Bubblewrap:
         """What a probe of this sandbox must know."""
         return self.host.setting(own_kernel=False)
 
-    def setting_with(self, number: int, shown: str) -> Setting:
-        """What a probe must know where jobs are lent the GPU of this number."""
+    def setting_with(self, numbers: Sequence[int], shown: str) -> Setting:
+        """What a probe must know where a job is lent one GPU of these numbers."""
         policy = self.host.policy
-        nodes = (f"nvidia{number}", *(Path(node).name for node in policy.device_nodes_cuda))
-        return replace(self.setting, gpu=shown, no_gpu="", nodes=nodes, variables_cuda=tuple(policy.environment_cuda))
+        nodes = (*(f"nvidia{number}" for number in numbers), *(Path(node).name for node in policy.device_nodes_cuda))
+        variables = (*policy.environment_cuda, _VISIBLE)
+        return replace(self.setting, gpu=shown, no_gpu="", nodes=nodes, variables_cuda=variables)
 
     async def start(self, job: Staged) -> Jailed:
         """Start the keeper and the harness inside the walls.
@@ -92,7 +94,7 @@ class Bubblewrap:
         identity += ["--cap-drop", "ALL", *(word for name in capabilities for word in ("--cap-add", name))]
         shown = [word for here, path in binds.items() for word in ("--ro-bind", here, path)]
         shown += [word for here, path in written.items() for word in ("--bind", here, path)]
-        walls = self._walls_argv(job.device, filtered=False)
+        walls = self._walls_argv(job, filtered=False)
         argv = ["bwrap", *identity, *walls, *self._tree_argv(job, host.mountpoint(job), shown), *command]
         order = host.order(job, None) | {"rlimits": {"CORE": 0}, "argv": argv}
         if host.root:
@@ -127,15 +129,17 @@ class Bubblewrap:
         else:
             identity = ["--unshare-user", "--uid", uid, "--gid", uid]
         tree = self._tree_argv(job, host.mountpoint(job))
-        return ["bwrap", *identity, *self._walls_argv(job.device), *tree, *command]
+        return ["bwrap", *identity, *self._walls_argv(job), *tree, *command]
 
-    def _walls_argv(self, device: Device, *, filtered: bool = True) -> list[str]:
+    def _walls_argv(self, job: Staged, *, filtered: bool = True) -> list[str]:
         argv = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
         argv += ["--hostname", "sandbox", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"]
         argv += [*(["--seccomp", str(_SECCOMP)] if filtered else []), "--info-fd", str(INFO)]
         environment = dict(self.host.policy.environment)
-        if device is not Device.CPU:
+        if job.device is not Device.CPU:
             environment |= self.host.policy.environment_cuda
+        if job.gpus:  # where GPUs have no known names only their nodes say which, and they count from 0
+            environment[_VISIBLE] = ",".join(job.gpu_names or map(str, range(len(job.gpus))))
         for name, value in environment.items():
             argv += ["--setenv", name, value]
         return argv

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from sandbox_runner.protocol import Ending, Result
 
+EACH_GPU = "cuda_gpu"
+"""Where there are several GPUs, the name of one's own wall, before its number: a kernel was right on it."""
 PROOF = """
 import json
 import os

@@ -16,7 +16,8 @@ from sandbox_runner.protocol import Device, Limits
 class Staged:
     """A job ready to be confined: the learner's code as bytes, the name it is shown under, limits and slot.
 
-    `gpus` are the numbers of the device nodes lent to it; a job for the CPU has none.
+    `gpus` are the numbers of the device nodes lent to it; a job for the CPU has none. `gpu_names` are their own names
+    in the same order, so that they are 0, 1, … inside whatever their numbers are; empty where they are not known.
     """
 
     id: str
@@ -26,6 +27,7 @@ class Staged:
     slot: int = 0
     device: Device = Device.CPU
     gpus: tuple[int, ...] = ()
+    gpu_names: tuple[str, ...] = ()
     cold: str = ""
     """Why the job must be started from nothing, as a code, even where a warm parent waits; empty: it need not."""
 

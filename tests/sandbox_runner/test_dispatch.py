@@ -125,6 +125,41 @@ async def test_one_job_at_a_time_has_the_gpu_and_others_run_beside_it(make: Make
     assert bench.worker.beside["b1"] == {"c1"}
 
 
+async def test_jobs_for_as_many_gpus_as_there_are_run_at_once_and_one_for_all_waits_for_them(make: Make) -> None:
+    bench = make(slots=4)
+    bench.dispatcher.capabilities = replace(CAPABILITIES, devices=(Device.CPU, Device.CUDA), device_count=2)
+    for job_id, gpus in (("a1", 1), ("b1", 1), ("c1", 2), ("d1", 1)):
+        job = Job(job_id, JobKind.RUN, "wait", job_id[0], Device.CUDA, gpus=gpus)
+        assert bench.dispatcher.submit(job, bench.watcher) is None
+    await bench.running("a1", "b1")
+    bench.worker.let_go("a1")
+    await bench.watcher.result("a1")
+    assert bench.worker.under_way == {"b1"}
+    bench.worker.let_go("b1")
+    await bench.running("c1")
+    assert bench.worker.beside["c1"] == set()
+    bench.worker.let_go("c1")
+    await bench.running("d1")
+
+
+async def test_a_job_for_more_gpus_than_there_are_ends_with_how_many_there_are(make: Make) -> None:
+    bench = make()
+    bench.dispatcher.capabilities = replace(CAPABILITIES, devices=(Device.CPU, Device.CUDA), device_count=2)
+    bench.dispatcher.submit(Job("a1", JobKind.RUN, "say x", "a", Device.CUDA, gpus=3), bench.watcher)
+    result = await bench.watcher.result("a1")
+    assert (result.ending, result.reached) == (Ending.TOO_FEW_GPUS, Reached("gpus", 2, "count"))
+    assert bench.worker.started == []
+
+
+@pytest.mark.parametrize(("device", "gpus"), [(Device.CPU, 2), (Device.CUDA, 0), (Device.CUDA, 65)])
+async def test_a_number_of_gpus_that_means_nothing_is_refused_by_name(make: Make, device: Device, gpus: int) -> None:
+    bench = make()
+    bench.dispatcher.capabilities = replace(CAPABILITIES, devices=(Device.CPU, Device.CUDA), device_count=1)
+    rejected = bench.dispatcher.submit(Job("a1", JobKind.RUN, "say x", "a", device, gpus=gpus), bench.watcher)
+    assert rejected is not None
+    assert (rejected.code, rejected.detail.partition(":")[0]) == (Refusal.BAD_JOB, "gpus")
+
+
 async def test_a_job_for_a_gpu_that_is_not_there_is_refused_by_a_code(make: Make) -> None:
     bench = make()
     rejected = bench.dispatcher.submit(Job("a1", JobKind.RUN, "say x", "a", Device.CUDA), bench.watcher)

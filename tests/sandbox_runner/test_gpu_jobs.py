@@ -9,6 +9,7 @@ import pytest
 from sandbox_runner.gpus import Gpu, Sight
 from sandbox_runner.gpuwork import GpuWorker
 from sandbox_runner.lending import Lender
+from sandbox_runner.pooling import FreeLock, Pool
 from sandbox_runner.protocol import Device, Ending, Job, JobKind, Limits, Progress, Result, Wall
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap
 from sandbox_runner.sandbox.port import Staged
@@ -61,7 +62,7 @@ def _job(source: str, **limits: float) -> Job:
 def _lending(walls: "Walls", busy: float) -> tuple[GpuWorker, Lines]:
     log = Lines()
     inner = SandboxWorker(walls.sandbox, walls.worker.machine, grace_s=1.0)
-    return GpuWorker(inner, Lender(Looked(busy), log, settle_s=0.2, hang_s=0.5)), log
+    return GpuWorker(inner, Pool([(Lender(Looked(busy), log, settle_s=0.2, hang_s=0.5), FreeLock())])), log
 
 
 async def test_a_job_for_a_gpu_never_runs_on_the_processor_instead(walls: "Walls") -> None:
@@ -107,7 +108,7 @@ async def test_a_program_that_does_not_end_while_the_gpu_idles_is_no_hang(walls:
 async def test_a_gpu_that_no_kernel_was_proven_on_is_not_offered(walls: "Walls") -> None:
     worker, _ = _lending(walls, busy=0.0)
     assert isinstance(walls.sandbox, Bubblewrap)
-    setting = walls.sandbox.setting_with(NUMBER, "Stand-in GPU, driver 1.2")
+    setting = walls.sandbox.setting_with((NUMBER,), "Stand-in GPU, driver 1.2")
 
     async def attempt(job: Job, slot: int) -> Result:
         return await worker.run_job(job, slot, _silent)

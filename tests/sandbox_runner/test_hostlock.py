@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_runner.errors import SetupError
-from sandbox_runner.hostlock import HostLock
+from sandbox_runner.hostlock import HostLock, gpu_lock
 
 
 class Entries:
@@ -56,19 +56,15 @@ async def test_runs_share_the_host_and_a_measurement_has_it_alone(entries: Entri
     assert entries.came[2:] == ["time", "run3"]
 
 
-async def test_a_second_job_for_the_gpu_waits_and_holds_up_nobody(tmp_path: Path) -> None:
-    lock = HostLock(tmp_path / "lock")
-    async with lock.held(alone=False, gpu=True):
-        second = asyncio.create_task(_once(lock, gpu=True))
-        await asyncio.sleep(0.1)
-        assert not second.done()
-        await _once(lock, gpu=False)
-    await second
-
-
-async def _once(lock: HostLock, *, gpu: bool) -> None:
-    async with lock.held(alone=False, gpu=gpu):
-        return
+def test_a_gpu_belongs_to_one_runner_at_a_time_and_another_gpu_to_another(tmp_path: Path) -> None:
+    ours, theirs = gpu_lock(tmp_path / "lock", 0), gpu_lock(tmp_path / "lock", 0)
+    assert ours.take()
+    assert not theirs.take()
+    assert gpu_lock(tmp_path / "lock", 1).take()
+    ours.let_go()
+    ours.let_go()
+    assert theirs.take()
+    theirs.let_go()
 
 
 async def test_a_wait_that_is_cancelled_leaves_no_lock(entries: Entries) -> None:

@@ -5,8 +5,8 @@ from sandbox_runner.protocol import JobKind
 from sandbox_runner.queueing import Durations, FairQueue, Pace, Waiting, expected_waits
 
 
-def waiting(job_id: str, learner: str, *, alone: bool = False, gpu: bool = False) -> Waiting:
-    return Waiting(job_id, learner, JobKind.TIME if alone else JobKind.RUN, alone, gpu)
+def waiting(job_id: str, learner: str, *, alone: bool = False, gpus: int = 0) -> Waiting:
+    return Waiting(job_id, learner, JobKind.TIME if alone else JobKind.RUN, alone, gpus)
 
 
 def filled(*jobs: str) -> FairQueue:
@@ -41,15 +41,25 @@ def test_one_who_floods_delays_another_by_one_job_at_most() -> None:
 
 def test_while_the_gpu_is_taken_those_who_wait_for_it_let_others_by_and_keep_their_turn() -> None:
     queue = FairQueue()
-    for item in (waiting("a1", "a", gpu=True), waiting("b1", "b"), waiting("c1", "c", alone=True)):
+    for item in (waiting("a1", "a", gpus=1), waiting("b1", "b"), waiting("c1", "c", alone=True)):
         queue.add(item)
-    head = queue.head(gpu_taken=True)
+    head = queue.head(gpus_free=0)
     assert head is not None
     assert queue.pop(head.job_id).job_id == "b1"
-    assert queue.head(gpu_taken=True) is None  # a measurement does not overtake: the GPU job would wait for it too
+    assert queue.head(gpus_free=0) is None  # a measurement does not overtake: the GPU job would wait for it too
     head = queue.head()
     assert head is not None
     assert head.job_id == "a1"
+
+
+def test_a_job_for_several_gpus_is_not_overtaken_by_those_for_one() -> None:
+    queue = FairQueue()
+    for item in (waiting("a1", "a", gpus=2), waiting("b1", "b", gpus=1), waiting("c1", "c")):
+        queue.add(item)
+    for free, next_one in ((1, "c1"), (2, "a1")):
+        head = queue.head(gpus_free=free)
+        assert head is not None
+        assert head.job_id == next_one
 
 
 def test_a_job_is_taken_out_of_any_place() -> None:
