@@ -12,6 +12,8 @@ from sandbox_runner.protocol import Capabilities, Device, Job, JobKind, Limits
 LONGEST_S = 3_600.0
 LARGEST = 1 << 40
 MOST_CHECKS = 16
+LONGEST_MACHINE = 255
+"""Characters of a host's name, at most."""
 MOST_GPUS = 64
 """More than any host has: a job that names more is a mistake of the bot's."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
@@ -32,6 +34,8 @@ def fault_of(job: Job, capabilities: Capabilities) -> tuple[Refusal, str] | None
         return Refusal.BAD_JOB, f"exercise.checks: 1 to {MOST_CHECKS} were expected, not {len(job.exercise.checks)}"
     if not 1 <= job.gpus <= (1 if job.device is Device.CPU else MOST_GPUS):
         return Refusal.BAD_JOB, f"gpus: {job.gpus} is not 1 to {MOST_GPUS} for a GPU, or 1 for the processor"
+    if len(job.machine) > LONGEST_MACHINE or not job.machine.isprintable():
+        return Refusal.BAD_JOB, f"machine: at most {LONGEST_MACHINE} printable characters were expected"
     wanted = {Device.CPU, Device.CUDA} if job.device is Device.BOTH else {job.device}
     missing = sorted(device.value for device in wanted - set(capabilities.devices))
     if missing:

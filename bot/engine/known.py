@@ -115,8 +115,8 @@ def _of_button(session: Session, button: buttons.Button | None) -> Needs:
             return Needs(ask=buttons.ask_of(ref)[0])
         case buttons.Button(op=buttons.Op.REVIEW, ref="undo", option=ask):
             return Needs(ask=ask)
-        case buttons.Button(op=buttons.Op.AGAIN, ref=run, option=option):
-            return Needs(run=run, last=run if option == buttons.KERNEL else "")
+        case buttons.Button(op=buttons.Op.AGAIN, ref=run):
+            return Needs(run=run, last=run)
         case buttons.Button(op=buttons.Op.CANCEL, ref=run):
             return Needs(run=run)
         case _:

@@ -56,9 +56,20 @@ def timings(moment: Moment, result: Result) -> tuple[Block, ...]:
         *(Paragraph(verdict(moment, ratio)) for ratio in result.ratios),
         *_single(moment, result),
         table,
+        *elsewhere(moment, result),
         *_unclear(moment, result),
         *_trust(moment, result),
     )
+
+
+def elsewhere(moment: Moment, result: Result) -> tuple[Block, ...]:
+    """Say that figures are another machine's than those that they would be compared with."""
+    run = moment.known.run
+    before = run.job.machine if run is not None and run.job.id == result.job_id else ""
+    now = result.machine.name
+    if not before or not now or before == now:
+        return ()
+    return (Paragraph(moment.words.say("time.elsewhere", before=Code(before[:_NAME]), now=Code(now[:_NAME]))),)
 
 
 def verdict(moment: Moment, ratio: Ratio) -> Spans:

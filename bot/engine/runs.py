@@ -117,7 +117,9 @@ def again(moment: Moment, option: str) -> Turn:
     if job.kind is JobKind.EXERCISE:
         graded = tasks.graded(moment, purpose_of(known.slot).item, job.source, job.filename, budget)
         retry = Choice("", encode(Op.AGAIN, job.id, option))
-        return started(moment, graded, retry) if graded else asks.refused(moment, "button.gone")
+        if graded is None:
+            return asks.refused(moment, "button.gone")
+        return started(moment, replace(graded, machine=_ran_on(moment, job)), retry)
     purpose = purpose_of(known.slot)
     if option in set(Device):
         own = purpose.why not in {Why.EXAMPLE, Why.MYTH}
@@ -127,6 +129,13 @@ def again(moment: Moment, option: str) -> Turn:
     kind = JobKind.RUN if option == JobKind.RUN else JobKind.TIME
     asked = Asked(job.source, kind, purpose, job.filename, (job.device,), budget, job.limits)
     return started(moment, asked, Choice("", encode(Op.AGAIN, job.id, option)), _on_cpu(moment, job, purpose))
+
+
+def _ran_on(moment: Moment, job: Job) -> str:
+    """Name the machine whose figures those of another try will be compared with."""
+    last = moment.known.last
+    ran_on = last.result.machine.name if last is not None and last.job.id == job.id and last.result else ""
+    return ran_on or job.machine
 
 
 def _on_cpu(moment: Moment, job: Job, purpose: Purpose) -> Choice | None:

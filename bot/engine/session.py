@@ -67,6 +67,7 @@ class Side:
     ending: str = ""
     ratios: tuple[Ratio, ...] = ()
     printed: str = ""
+    machine: str = ""
 
 
 @dataclass(frozen=True, slots=True)

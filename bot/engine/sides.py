@@ -16,6 +16,7 @@ from sandbox_runner.protocol import Claim, Ending, Job, Ratio, Result
 
 _MOST_PAIRS = 2
 _MOST_RATIOS = 6
+_MACHINE = 60
 _PRINTED = 400
 """Characters of the output that are kept to tell whether both devices printed the same."""
 
@@ -60,7 +61,8 @@ def closed(moment: Moment, run: str, result: Result, purpose: Purpose) -> tuple[
 
 def _ended(side: Side, result: Result) -> Side:
     printed = (result.stdout.head + result.stdout.tail + result.value)[:_PRINTED]
-    return replace(side, ending=result.ending.value, ratios=result.ratios[:_MOST_RATIOS], printed=printed)
+    ratios, machine = result.ratios[:_MOST_RATIOS], result.machine.name[:_MACHINE]
+    return replace(side, ending=result.ending.value, ratios=ratios, printed=printed, machine=machine)
 
 
 def _compared(moment: Moment, pair: tuple[Side, ...]) -> tuple[Block, ...]:
@@ -83,7 +85,15 @@ def _compared(moment: Moment, pair: tuple[Side, ...]) -> tuple[Block, ...]:
         if all(found) and Claim.UNCLEAR not in claims:
             key = "sides.same_verdict" if len(claims) == 1 else "sides.other_verdict"
             blocks.append(Paragraph(words.say(key, name=Code(name[:60]), against=Code(against[:60]))))
-    return tuple(blocks)
+    return (*blocks, *_apart(moment, pair))
+
+
+def _apart(moment: Moment, pair: tuple[Side, ...]) -> tuple[Block, ...]:
+    """Say that two sides ran on machines of their own, so that not all of the difference is the device's."""
+    if len({side.machine for side in pair}) == 1 or not all(side.machine for side in pair):
+        return ()
+    machines = " / ".join(side.machine for side in pair)
+    return (Paragraph(moment.words.say("sides.apart", machines=Code(machines))),)
 
 
 def _line(moment: Moment, side: Side, told: Spans) -> Spans:

@@ -1,6 +1,7 @@
 """Which runner gets a job: one that offers what it asks, the least loaded, rather the one its learner had before; pure.
 
-Law: a runner that is silent, stopping, or speaks another version gets nothing.
+Law: a runner that is silent, stopping, or speaks another version gets nothing. A job that names its machine waits for
+that one while it lives, and goes elsewhere when it does not, or has just lost the job: its result says where it ran.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,12 +36,14 @@ def choose(  # noqa: PLR0913 - what there is to know
     `loads` counts the jobs each is known to have, `oldest` is the time before which a sign of life is no more one,
     `before` the runner that the learner's last job had, `avoid` the one that just lost this job.
     """
+    living = [one for one in seen if one.at >= oldest and not one.beat.stopping and offers(one.beat.capabilities, job)]
+    same = [one for one in living if one.beat.runner == job.machine != avoid]
     fit: list[tuple[bool, float, bool, str]] = []
-    for one in seen:
+    for one in same or living:
         beat = one.beat
         slots = max(1, beat.capabilities.slots)
         load = loads.get(beat.runner, 0)
-        if one.at < oldest or beat.stopping or not offers(beat.capabilities, job) or load >= slots + AHEAD:
+        if load >= slots + AHEAD:
             continue
         # Of two as loaded, a job for the processor leaves the GPU's host to those that need it.
         spare = job.device is Device.CPU and Device.CUDA in beat.capabilities.devices

@@ -90,12 +90,16 @@ class Ends:
                 self._refuse_end(follow, f"a {type(tell).__name__} is no result")
 
     def take_result(self, follow: Follow, result: Result) -> bool:
-        """End a job with a result, if it is this attempt's; say whether it is."""
+        """End a job with a result, if it is this attempt's; say whether it is.
+
+        Which machine it ran on is said by the name of the runner that had it, whatever the runner says.
+        """
         if result.job_id != follow.attempt or result.kind is not follow.job.kind:
             return False
         if follow.first_held:
             self._desk.durations.add(follow.job.kind, self._desk.now() - follow.first_held)
-        self._desk.finish(follow, replace(result, job_id=follow.job.id))
+        machine = replace(result.machine, name=follow.runner)
+        self._desk.finish(follow, replace(result, job_id=follow.job.id, machine=machine))
         return True
 
     async def cancel(self, follow: Follow) -> None:

@@ -9,6 +9,7 @@ from sandbox_runner.testing import CAPABILITIES
 
 JOB = Job("a1", JobKind.RUN, "x", "a")
 GPU_JOB = replace(JOB, device=Device.CUDA)
+ON_B = replace(JOB, machine="b")
 
 
 def seen(name: str, *, gpu: bool = False, at: float = 10.0, slots: int = 1, stopping: bool = False) -> Seen:
@@ -31,6 +32,12 @@ def seen(name: str, *, gpu: bool = False, at: float = 10.0, slots: int = 1, stop
         (GPU_JOB, [seen("a")], {}, "", "", None),
         (JOB, [seen("a")], {"a": 2}, "", "", None),
         (JOB, [seen("a", at=1.0), seen("b", stopping=True)], {}, "", "", None),
+        (ON_B, [seen("a"), seen("b")], {"b": 1}, "a", "", "b"),
+        (ON_B, [seen("a"), seen("b")], {"b": 2}, "", "", None),
+        (ON_B, [seen("a"), seen("b", at=1.0)], {}, "", "", "a"),
+        (ON_B, [seen("a"), seen("b", stopping=True)], {}, "", "", "a"),
+        (ON_B, [seen("a"), seen("b")], {}, "", "b", "a"),
+        (replace(GPU_JOB, machine="b"), [seen("a", gpu=True), seen("b")], {}, "", "", "a"),
     ],
     ids=[
         "the least loaded",
@@ -44,6 +51,12 @@ def seen(name: str, *, gpu: bool = False, at: float = 10.0, slots: int = 1, stop
         "none without a GPU",
         "none that is full",
         "none silent or stopping",
+        "its own machine, though another is free",
+        "no other than its own while that lives and is full",
+        "another when its own is silent",
+        "another when its own stops",
+        "another when its own just lost it",
+        "another when its own has not the device",
     ],
 )
 def test_a_job_goes_to(  # noqa: PLR0913 - a row

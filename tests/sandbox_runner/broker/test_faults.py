@@ -4,6 +4,7 @@ import asyncio
 import random
 import signal
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,18 @@ async def test_a_killed_runners_job_goes_to_another(two: Fleet) -> None:
     result = await following
     assert result.ending is Ending.OK
     assert two.begun("r2") == [attempt_id("a-1", 2)]
+
+
+async def test_a_job_that_names_its_machine_goes_there_and_its_result_says_so(two: Fleet) -> None:
+    bot = two.bot()
+    two.launch("r2")
+    await two.lives(bot, 3)
+    for number, machine in enumerate(("r2", "r1", "r1", "r2")):
+        result = await two.result(bot, replace(job(f"a-{number}"), machine=machine))
+        assert result.machine.name == machine
+    two.kill("r2")
+    result = await two.result(bot, replace(job("a-9"), machine="r2"))
+    assert result.machine.name == "r1"
 
 
 async def test_a_frozen_runners_job_goes_to_another_and_its_late_result_is_ignored(two: Fleet) -> None:
