@@ -69,7 +69,11 @@ class Calls(Generic[D]):
             raise SupersededError
         await self.mark(box, [one])  # on the disk before the call
         try:
-            await self._pacing.leave()
+            await self.leave(address)
+        except Exception:
+            self.mark(box, [replace(one, state=State.REFUSED, digest="")])  # the call was not made
+            raise
+        try:
             external = await self._line.send(address, draft, answers if at == 0 else "")
         except UnsureError as error:
             LOG.warning("nobody knows whether a reply arrived: %s", error)
@@ -89,6 +93,7 @@ class Calls(Generic[D]):
         await self.turn(address)
         if box.waiting.get(shown.number) is not shown:
             raise SupersededError
+        await self.leave(address)
         try:
             await self._line.edit(address, one.external, draft)
         except MissingError:
@@ -109,6 +114,7 @@ class Calls(Generic[D]):
     async def remove(self, box: Box, address: str, one: PostedPart) -> None:
         """Take a part back."""
         await self.turn(address)
+        await self.leave(address)
         try:
             await self._line.remove(address, one.external)
         except RefusedError as error:
@@ -122,6 +128,7 @@ class Calls(Generic[D]):
         box.untold.discard(number)
         await self.turn(box.address)
         await self.mark(box, told)  # before the call: the note comes once at most
+        await self.leave(box.address)
         try:
             await self._line.send(box.address, self._drawing.offer(number), "")
         except (UnsureError, RefusedError) as error:
@@ -134,6 +141,10 @@ class Calls(Generic[D]):
     async def turn(self, address: str) -> None:
         """Wait until a call to this address may go."""
         await self._pacing.turn(self._drawing.root(address), group=self._drawing.is_group(address))
+
+    async def leave(self, address: str) -> None:
+        """Wait until a call to this address goes now."""
+        await self._pacing.leave(self._drawing.root(address), group=self._drawing.is_group(address))
 
     async def hold(self, box: Box, wait_s: float) -> None:
         """Let nothing go to this chat for some seconds."""

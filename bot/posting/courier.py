@@ -128,6 +128,7 @@ class Courier(Generic[D]):
         for draft in (draft for shown in farewell for draft in self._drawing.draw(chat, shown.reply)):
             for _ in range(TRIES):
                 await self._calls.turn(address)
+                await self._calls.leave(address)
                 try:
                     await self._line.send(address, draft, "")
                 except BusyError as error:
@@ -165,9 +166,16 @@ class Courier(Generic[D]):
     async def quiet(self, chat: str, within_s: float) -> None:
         """Wait until nothing of a chat is left to go out, for some seconds."""
         box = self._boxes.get(chat)
-        if box is not None:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(box.empty.wait(), within_s)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                if box is not None:
+                    await box.empty.wait()
+                while self._look_s is not None and await self._is_behind(chat):  # noqa: ASYNC110 - others bring them
+                    await asyncio.sleep(self._look_s / 5)
+
+    async def _is_behind(self, chat: str) -> bool:
+        mailbox = await self._outbox.mailbox(chat)
+        return mailbox is not None and not mailbox.silent and bool(await self._replies.since(chat, mailbox.delivered))
 
     async def take_back(self, chat: str, parts: Sequence[PostedPart]) -> None:
         """Take parts back that something newer replaces: they are edited no more, and soon they are gone."""
@@ -183,6 +191,7 @@ class Courier(Generic[D]):
             address = mailbox.address if mailbox else ""
             try:
                 await self._calls.turn(address)
+                await self._calls.leave(address)
                 await self._line.remove(address, one.external)
             except PostingError as error:
                 LOG.info("a part could not be taken back: %s", error)
@@ -204,8 +213,9 @@ class Courier(Generic[D]):
         try:
             if not await self._outbox.hold(chat, self._holder, self._lease_s):
                 # Another process brings replies here, and looks for news before it lets go; its lease ends with it.
-                self._opening.pop(chat, None)
-                asyncio.get_running_loop().call_later(self._lease_s, self._once_more, chat)
+                waiting = self._opening.pop(chat, [])
+                soon = self._lease_s / 10 if waiting else self._lease_s
+                asyncio.get_running_loop().call_later(soon, self._once_more, chat, *waiting)
                 return
             box = await self._open(chat)
             while box is not None and await self._worked_off(box):
@@ -242,9 +252,9 @@ class Courier(Generic[D]):
         await self._read_on(box)
         return not box.silent and not self._closing
 
-    def _once_more(self, chat: str) -> None:
+    def _once_more(self, chat: str, *first: Shown) -> None:
         if chat not in self._boxes and chat not in self._opening:
-            self._begin(chat)
+            self._begin(chat, *first)
 
     async def _open(self, chat: str) -> Box | None:
         mailbox = await self._outbox.mailbox(chat)
@@ -319,6 +329,9 @@ class Courier(Generic[D]):
 
     async def _deliver(self, box: Box, number: int) -> None:
         shown = box.waiting[number]
+        if self._look_s is not None and number in box.parts:  # another process may have taken it back
+            await asyncio.gather(*([box.written] if box.written is not None else []), return_exceptions=True)
+            box.parts.pop(number)
         parts = await self._calls.parts(box, number)
         taken_back = number in box.withdrawn or (0 in parts and parts[0].state is State.GONE)
         drafts = () if taken_back else self._drawing.draw(box.chat, shown.reply)

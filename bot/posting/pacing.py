@@ -52,6 +52,14 @@ class Window:
         self._held = max(self._held, until)
 
 
+@dataclass(frozen=True, slots=True)
+class _Two:
+    """A chat's windows: of the turns that were given, and of the calls that left."""
+
+    turns: Window
+    leaves: Window
+
+
 class Pace(Protocol):
     """Says when a call may go."""
 
@@ -59,7 +67,7 @@ class Pace(Protocol):
         """Wait until a call to this address may go, and count it."""
         ...
 
-    async def leave(self) -> None:
+    async def leave(self, address: str, *, group: bool) -> None:
         """Wait shortly once more, right before a call."""
         ...
 
@@ -79,37 +87,41 @@ class Pacing:
         self._sleep = sleep
         self._overall = Window(*limits.overall)
         self._leaving = Window(*limits.overall)
-        self._chats: OrderedDict[str, Window] = OrderedDict()
+        self._chats: OrderedDict[str, _Two] = OrderedDict()
         self._line = asyncio.Lock()
-        self._door = asyncio.Lock()
 
     async def turn(self, address: str, *, group: bool) -> None:
         """Wait until a call to this address may go, and count it."""
-        window = self._window(address, group=group)
+        window = self._windows(address, group=group).turns
         while (wait := window.ready(self._clock()) - self._clock()) > 0:
             await self._sleep(wait)
         window.note(self._clock())
-        await self._passed(self._overall, self._line)
-
-    async def leave(self) -> None:
-        """Wait shortly once more, right before a call: those that waited together for the disk would come in a heap."""
-        await self._passed(self._leaving, self._door)
-
-    async def _passed(self, window: Window, lock: asyncio.Lock) -> None:
-        async with lock:
-            while (wait := window.ready(self._clock()) - self._clock()) > 0:
+        async with self._line:
+            while (wait := self._overall.ready(self._clock()) - self._clock()) > 0:
                 await self._sleep(wait)
-            window.note(self._clock())
+            self._overall.note(self._clock())
+
+    async def leave(self, address: str, *, group: bool) -> None:
+        """Wait shortly once more, right before a call.
+
+        What waited for the others since its turn, or for the disk, would come in a heap: what counts is when it leaves.
+        """
+        window = self._windows(address, group=group).leaves
+        while (wait := max(window.ready(self._clock()), self._leaving.ready(self._clock())) - self._clock()) > 0:
+            await self._sleep(wait)
+        window.note(self._clock())
+        self._leaving.note(self._clock())
 
     async def hold(self, address: str, wait_s: float, *, group: bool) -> None:
         """Let nothing go to this address for some seconds."""
-        self._window(address, group=group).hold(self._clock() + wait_s)
+        self._windows(address, group=group).turns.hold(self._clock() + wait_s)
 
-    def _window(self, address: str, *, group: bool) -> Window:
-        window = self._chats.get(address)
-        if window is None:
-            window = self._chats[address] = Window(*(self._limits.group if group else self._limits.chat))
+    def _windows(self, address: str, *, group: bool) -> _Two:
+        two = self._chats.get(address)
+        if two is None:
+            limit = self._limits.group if group else self._limits.chat
+            two = self._chats[address] = _Two(Window(*limit), Window(*limit))
             while len(self._chats) > MOST_KEPT:
                 self._chats.popitem(last=False)
         self._chats.move_to_end(address)
-        return window
+        return two

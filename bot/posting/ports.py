@@ -207,11 +207,20 @@ class Inbox(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A place in a window of at most `count` calls in any `seconds`."""
+
+    name: str
+    count: int
+    seconds: float
+
+
 class Paces(Protocol):
     """When calls may go, kept in the store for all processes that have the same account of a platform."""
 
-    async def reserve(self, platform: str, name: str, count: int, seconds: float) -> float:
-        """Take the next place in a window of at most `count` calls in any `seconds`; gives the seconds until it."""
+    async def reserve(self, platform: str, passes: Sequence[Pass]) -> float:
+        """Take the next place that all of these windows have in common; gives the seconds until it."""
         ...
 
     async def hold_back(self, platform: str, name: str, seconds: float) -> None:

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from bot.posting.lanes import Lane
 from bot.posting.pacing import Limits
-from bot.posting.ports import Arrival, Inbox, Paces
+from bot.posting.ports import Arrival, Inbox, Paces, Pass
 
 LOG = logging.getLogger("tasree.lanes")
 
@@ -173,20 +173,24 @@ class SharedPacing:
 
     async def turn(self, address: str, *, group: bool) -> None:
         """Wait until a call to this address may go, and count it."""
-        await self._passed(_hashed(address), *(self._limits.group if group else self._limits.chat))
-        await self._passed("overall", *self._limits.overall)
+        await self._passed(Pass(_hashed(address), *self._limit(group=group)))
+        await self._passed(Pass("overall", *self._limits.overall))
 
-    async def leave(self) -> None:
-        """Wait shortly once more, right before a call: those that waited together for the disk would come in a heap."""
-        await self._passed("leaving", *self._limits.overall)
+    async def leave(self, address: str, *, group: bool) -> None:
+        """Wait shortly once more, right before a call: what counts is when it leaves."""
+        mine = Pass(f"-{_hashed(address)[1:]}", *self._limit(group=group))
+        await self._passed(mine, Pass("leaving", *self._limits.overall))
 
     async def hold(self, address: str, wait_s: float, *, group: bool) -> None:
         """Let nothing go to this address for some seconds."""
         del group
         await self._paces.hold_back(self._platform, _hashed(address), wait_s)
 
-    async def _passed(self, name: str, count: int, seconds: float) -> None:
-        wait = await self._paces.reserve(self._platform, name, count, seconds)
+    def _limit(self, *, group: bool) -> tuple[int, float]:
+        return self._limits.group if group else self._limits.chat
+
+    async def _passed(self, *passes: Pass) -> None:
+        wait = await self._paces.reserve(self._platform, passes)
         if wait > 0:
             await self._sleep(wait)
 

@@ -174,8 +174,8 @@ class SqlOutbox(sharing.SqlSharing):
     def write(self, marks: Sequence[Mark]) -> Awaitable[None]:
         """Write marks together with those of others."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if not marks:
-            done.set_result(None)
+        if not marks and (self._flushing is None or self._flushing.done()):
+            done.set_result(None)  # nothing was given before, either: whoever waits knows that all of it stands
             return done
         done.add_done_callback(_looked_at)
         self._waiting.append((marks, done))

@@ -96,9 +96,7 @@ async def _say(connection: AsyncConnection, chat: str, shown: Shown, now: dateti
     )
 
 
-async def _edit(connection: AsyncConnection, chat: str, slot: str, reply: replies.Reply, change: int) -> int | None:
-            answers=shown.answers,
-            address=shown.address,
+async def _edit(connection: AsyncConnection, chat: str, slot: str, reply: replies.Reply, change: int) -> Shown | None:
     table = tables.replies
     mine = (table.c.chat == chat) & (table.c.slot == slot)
     wanted = select(table.c.number, table.c.answers, table.c.address).where(mine)
@@ -118,6 +116,13 @@ async def _record(
 ) -> None:
     table = tables.asks
     match row:
+async def _keep(connection: AsyncConnection, chat: str, row: KeepGroupAnswer | KeepFile, now: datetime) -> None:
+    if isinstance(row, KeepFile):
+        await owned.keep_file(connection, chat, row, now)
+    else:
+        await grouping.keep(connection, chat, row, now)
+
+
         case effects.OpenAsk(ask):
             await connection.execute(
                 insert(table).values(

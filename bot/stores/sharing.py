@@ -13,7 +13,7 @@ from sqlalchemy import delete, exists, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.posting.ports import Arrival
+from bot.posting.ports import Arrival, Pass
 from bot.stores import locks, posted
 from bot.stores.doors import Door
 
@@ -95,19 +95,21 @@ class SqlSharing:
 
     # --- paces --------------------------------------------------------------------------------------------------------
 
-    async def reserve(self, platform: str, name: str, count: int, seconds: float) -> float:
-        """Take the next place in a window; gives the seconds until it."""
+    async def reserve(self, platform: str, passes: Sequence[Pass]) -> float:
+        """Take the next place that all of these windows have in common; gives the seconds until it."""
         table = posted.paces
-        mine = (table.c.platform == platform) & (table.c.name == name)
         async with self._writer.begin() as connection:
-            row = await self._window(connection, platform, name)
+            rows = [await self._window(connection, platform, one.name) for one in passes]
             now = await _now(connection)
-            times: list[float] = json.loads(row.times)
-            at = max(now.timestamp(), row.held)
-            if len(times) >= count:
-                at = max(at, times[-count] + seconds)
-            kept = json.dumps([*times[-count + 1 :], at] if count > 1 else [at])
-            await connection.execute(update(table).where(mine).values(times=kept, used_at=now))
+            times: list[list[float]] = [json.loads(row.times) for row in rows]
+            at: float = max(now.timestamp(), *(float(row.held) for row in rows))
+            for one, before in zip(passes, times, strict=True):
+                if len(before) >= one.count:
+                    at = max(at, before[-one.count] + one.seconds)
+            for one, before in zip(passes, times, strict=True):
+                kept = json.dumps([*before, at][-one.count :])
+                mine = (table.c.platform == platform) & (table.c.name == one.name)
+                await connection.execute(update(table).where(mine).values(times=kept, used_at=now))
         return max(0.0, at - now.timestamp())
 
     async def hold_back(self, platform: str, name: str, seconds: float) -> None:

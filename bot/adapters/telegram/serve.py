@@ -164,9 +164,9 @@ class TelegramChat:
                 tasks.append(poller)
                 yield Serving(hearing, self._courier, poller)
             else:
-                async with listening(self.bot, hearing.take_in, webhook, ALLOWED):
+                async with listening(self.bot, hearing.take_in, webhook, ALLOWED) as port:
                     self._stands("")
-                    yield Serving(hearing, self._courier, None)
+                    yield Serving(hearing, self._courier, None, port)
         finally:
             for task in tasks:
                 task.cancel()
@@ -210,11 +210,15 @@ class TelegramChat:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What serves: for those who wait until everything was answered, or until polling ends by a fault."""
+    """What serves: for those who wait until everything was answered, or until polling ends by a fault.
+
+    `port` is the one at which posts of a webhook are heard.
+    """
 
     hearing: Hearing
     courier: Courier[Draft]
     poller: "asyncio.Task[None] | None"
+    port: int = 0
 
 
 def secret(key: bytes) -> str:

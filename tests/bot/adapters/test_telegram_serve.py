@@ -88,7 +88,7 @@ async def test_an_update_delivered_twice_is_answered_once(place: Place) -> None:
         learner.send("الجهاز")
         await learner.until(lambda: len(learner.screen()) == 2)
         place.world.deliver_again(2)
-        learner.send("الخصوصية")
+        learner.send("ضضض")
         await learner.until(lambda: len(learner.screen()) == 3)
         await bot.idle()
         assert len(learner.screen()) == 3

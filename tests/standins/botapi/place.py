@@ -9,18 +9,25 @@ from botapi.person import Person
 from botapi.server import Server
 from botapi.world import World
 
+from bot.adapters.telegram import serve
 from bot.adapters.telegram.serve import Serving, TelegramChat, TelegramSettings
+from bot.adapters.telegram.webhook import Webhook
 from bot.app import App, SystemClock, SystemDice
 from bot.engine.known import Dice
 from bot.ports import Clock, Runner
 from bot.posting.pacing import Limits
-from bot.stores import sqlite
+from bot.stores import postgres, sqlite
 from bot.stores.sql import SqlStore
 from bot.testing import InstantRunner, ParsingChecker
 from content.schema import Course
 
 QUICK = Limits(chat=(1000, 1.0), group=(1000, 1.0), overall=(1000, 1.0))
 SETTINGS = TelegramSettings("", limits=QUICK, edit_every_s=0.05, join_s=0.15, read_s=1.0, poll_s=5, again_s=0.1)
+
+
+KEY = b"k" * 32
+HOOK = Webhook("https://bot.example/telegram", "127.0.0.1", 0, serve.secret(KEY))
+"""A webhook at a port of the system's choice."""
 
 
 @dataclass(slots=True)
@@ -47,17 +54,30 @@ class Place:
     server: Server
     course: Course
     path: Path
+    database: str = ""
+    """The address of a PostgreSQL database; without it a file of SQLite at `path` is used."""
 
     def person(self, user: int = 7, chat: int = 0, thread: int = 0) -> Person:
         return Person(self.world, user, chat, thread)
 
+    def store(self) -> SqlStore:
+        """Open the database."""
+        if self.database:
+            return postgres.open_store(self.database, KEY, SystemDice().identity)
+        return sqlite.open_store(self.path, KEY, SystemDice().identity)
+
     @asynccontextmanager
     async def bot(
-        self, runner: Runner | None = None, dice: Dice | None = None, clock: Clock | None = None, **changes: object
+        self,
+        runner: Runner | None = None,
+        dice: Dice | None = None,
+        clock: Clock | None = None,
+        webhook: Webhook | None = None,
+        **changes: object,
     ) -> AsyncIterator[Bot]:
         settings = replace(SETTINGS, token=self.world.token, api=self.server.url, **changes)  # type: ignore[arg-type]
         chat = TelegramChat(settings, self.course)
-        store = sqlite.open_store(self.path, b"k" * 32, SystemDice().identity)
+        store = self.store()
         await chat.attach(store)
         app = App(
             course=self.course,
@@ -71,7 +91,7 @@ class Place:
         await app.start(adopt=True)
         await app.runner_asked()
         try:
-            async with chat.serving(app) as now:
+            async with chat.serving(app, webhook) as now:
                 yield Bot(app, now, store)
         finally:
             await app.close()
