@@ -9,16 +9,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.engine import effects, replies, tries
 from bot.engine import questions as asked
+from bot.engine.groups.quiz import KeepGroupAnswer
+from bot.engine.linking import rows as linking
 from bot.engine.owned.rows import KeepFile
 from bot.engine.remembering import rows
 from bot.engine.reminders.wishes import KeepWishes
 from bot.ports import Shown
 from bot.posting.ports import Origin
-from bot.stores import attempting, joining, owned, questions, remembering, reminding, tables
+from bot.stores import attempting, grouping, joining, owned, questions, remembering, reminding, tables
 from sandbox_runner import codec
 
 
-async def carry_out(  # noqa: PLR0913 - the two counters are the chat's, read under the same lock
 async def origin_of(connection: AsyncConnection, chat: str, turn: effects.Turn) -> Origin:
     """Give what a turn answers that began without anybody's word: a run's end, told after a restart, or a check's."""
     slots = [effect.slot for effect in turn.effects if isinstance(effect, effects.Edit)]
@@ -32,6 +33,7 @@ async def origin_of(connection: AsyncConnection, chat: str, turn: effects.Turn) 
     return Origin() if row is None else Origin(row[0] or "", row[1] or "")
 
 
+async def carry_out(  # noqa: PLR0913 - the two counters are the chat's, read under the same lock
     connection: AsyncConnection,
     chat: str,
     last_number: int,
@@ -41,8 +43,8 @@ async def origin_of(connection: AsyncConnection, chat: str, turn: effects.Turn) 
     origin: Origin,
 ) -> tuple[Shown, ...]:
     """Write every effect that leaves a row; give what is to be shown, in order."""
-    shown: list[Shown] = []
     whence = (origin.answers, origin.address)
+    shown: list[Shown] = []
     for effect in turn.effects:
         match effect:
             case effects.Say(reply, slot):
@@ -67,6 +69,10 @@ async def origin_of(connection: AsyncConnection, chat: str, turn: effects.Turn) 
                 )
             case effects.CheckCode() | effects.CancelRun() | effects.MakeReport() | effects.AskPhrasing():
                 pass
+            case effects.Whisper():
+                pass  # whoever pressed hears it now or never
+            case effects.TellOther():
+                pass  # a turn of the other chat says it
             case effects.Forget():
                 pass  # what it deletes is deleted whole, before anything of the turn would be written
             case _:
@@ -92,6 +98,8 @@ async def _say(connection: AsyncConnection, chat: str, shown: Shown, now: dateti
             state="said",
             change=shown.change,
             said_at=now,
+            answers=shown.answers,
+            address=shown.address,
         )
     )
 
@@ -108,6 +116,13 @@ async def _edit(connection: AsyncConnection, chat: str, slot: str, reply: replie
     return Shown(row.number, change, slot, reply, row.answers, row.address)
 
 
+async def _keep(connection: AsyncConnection, chat: str, row: KeepGroupAnswer | KeepFile, now: datetime) -> None:
+    if isinstance(row, KeepFile):
+        await owned.keep_file(connection, chat, row, now)
+    else:
+        await grouping.keep(connection, chat, row, now)
+
+
 async def _record(
     connection: AsyncConnection,
     chat: str,
@@ -116,13 +131,6 @@ async def _record(
 ) -> None:
     table = tables.asks
     match row:
-async def _keep(connection: AsyncConnection, chat: str, row: KeepGroupAnswer | KeepFile, now: datetime) -> None:
-    if isinstance(row, KeepFile):
-        await owned.keep_file(connection, chat, row, now)
-    else:
-        await grouping.keep(connection, chat, row, now)
-
-
         case effects.OpenAsk(ask):
             await connection.execute(
                 insert(table).values(
@@ -164,8 +172,10 @@ async def _keep(connection: AsyncConnection, chat: str, row: KeepGroupAnswer | K
             await attempting.record(connection, chat, row, now)
         case KeepWishes():
             await reminding.keep(connection, chat, row)
-        case KeepFile():
-            await owned.keep_file(connection, chat, row, now)
+        case KeepGroupAnswer() | KeepFile():
+            await _keep(connection, chat, row, now)
+        case linking.OfferLink() | linking.DropLink() | linking.MissLink() | linking.JoinLearners():
+            await joining.keep(connection, chat, row)
         case asked.KeepQuestion() | asked.ChooseOffered():
             await questions.keep(connection, chat, row, now)
         case _:
