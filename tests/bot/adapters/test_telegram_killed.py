@@ -4,49 +4,16 @@ import asyncio
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from botapi.killable import Killable, forked
 from botapi.person import Person, seen
 from botapi.server import serving
 from botapi.world import Fault, World
 
-FORKER = Path(__file__).resolve().parents[2] / "standins" / "botapi" / "forker.py"
 LEARNERS = 4
-
-
-class Killable:
-    """A bot in a process of its own."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
-
-    async def tell(self, word: str) -> str:
-        """Say a word to the forker, and hear that it was done."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        if word:
-            self.process.stdin.write(f"{word}\n".encode())
-        return (await self.process.stdout.readline()).decode().strip()
-
-
-@asynccontextmanager
-async def forked(path: Path, url: str, token: str) -> AsyncIterator[Killable]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, str(FORKER), str(path), url, token, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    bot = Killable(process)
-    try:
-        assert await bot.tell("") == "ready"
-        yield bot
-    finally:
-        assert process.stdin is not None
-        process.stdin.close()
-        await process.wait()
 
 
 def unsure(path: Path) -> set[tuple[str, int]]:

@@ -2,6 +2,8 @@
 
 import asyncio
 import itertools
+import random
+import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 from botapi.balancer import HEAD, PATH, Balancer, posting
+from botapi.killable import forked
 from botapi.person import Person, seen
 from botapi.place import HOOK, QUICK, Bot, Place
 from botapi.server import serving
@@ -19,7 +22,7 @@ from bot.adapters.telegram.hearing import PLATFORM
 from bot.posting.pacing import Limits
 from bot.testing import InstantRunner
 from content.schema import Course
-from tests.bot.databases import PostgresServer
+from tests.bot.databases import SHARED, PostgresServer
 
 pytestmark = pytest.mark.services
 
@@ -174,3 +177,53 @@ async def test_only_posts_with_the_secret_are_heard_by_any_of_them(database: str
                     assert answer.status == 403
         await found.still()
         assert not found.place.person().screen()
+
+
+def free_port() -> int:
+    with socket.socket() as trial:
+        trial.bind(("127.0.0.1", 0))
+        port: int = trial.getsockname()[1]
+        return port
+
+
+LEFT = """SELECT (SELECT count(*) FROM arrivals WHERE NOT done)
+             + (SELECT count(*) FROM deliveries WHERE state IN ('sending', 'unknown'))
+             + (SELECT count(*) FROM chats JOIN mailboxes ON chat = id WHERE last_change > delivered)"""
+UNSURE = "SELECT count(*) FROM deliveries WHERE state = 'offered'"
+
+
+async def test_processes_that_are_killed_by_turns_lose_and_double_nothing(
+    database: str, postgres_server: PostgresServer, course: Course
+) -> None:
+    world, chance, rounds = World(), random.Random(4), 6  # noqa: S311 - chance that comes again
+    ports = (free_port(), free_port())
+
+    async def count(query: str) -> int:
+        ((found,),) = await postgres_server.execute(query, SHARED)
+        assert isinstance(found, int)
+        return found
+
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(serving(world))
+        bots = [await stack.enter_async_context(forked(database, server.url, world.token, port)) for port in ports]
+        for bot in bots:
+            await bot.tell("start")
+        await stack.enter_async_context(posting(world, lambda: list(ports)))
+        learners = [Person(world, user) for user in range(11, 15)]
+        for number in range(rounds):
+            for learner in learners:
+                learner.send(f"ضضض{number}")
+            await asyncio.sleep(chance.uniform(0.0, 0.4))
+            await bots[number % 2].tell("kill")
+            await bots[number % 2].tell("start")
+        async with asyncio.timeout(40):
+            while world.updates or await count(LEFT):  # noqa: ASYNC110 - others do the work
+                await asyncio.sleep(0.05)
+        answers = [numbered(learner, rounds) for learner in learners]
+        lost = sum(rounds - len(set(found)) for found in answers)
+        assert lost <= await count(UNSURE)
+        for found in answers:
+            assert found == sorted(set(found))  # in order, and none twice
+        for bot in bots:
+            await bot.tell("stop")
+    assert world.complaints == []

@@ -10,22 +10,29 @@ import signal
 import sys
 from pathlib import Path
 
-from bot.adapters.telegram.serve import TelegramChat, TelegramSettings
+from bot.adapters.telegram.serve import TelegramChat, TelegramSettings, secret
+from bot.adapters.telegram.webhook import Webhook
 from bot.app import App, SystemClock, SystemDice
 from bot.posting.pacing import Limits
-from bot.stores import sqlite
+from bot.stores import postgres, sqlite
 from bot.testing import InstantRunner, ParsingChecker
 from content.loader import load_course
 from content.schema import Course
 
+KEY = b"k" * 32
 QUICK = Limits(chat=(1000, 1.0), group=(1000, 1.0), overall=(1000, 1.0))
 
 
-async def serve(course: Course, path: Path, url: str, token: str) -> None:
-    """Serve until the process is ended."""
-    settings = TelegramSettings(token, url, QUICK, edit_every_s=0.02, join_s=0.1, read_s=5.0, poll_s=5, again_s=0.05)
+async def serve(course: Course, database: str, url: str, token: str, port: int) -> None:
+    """Serve until the process is ended; by webhook where there is a port."""
+    settings = TelegramSettings(
+        token, url, QUICK, edit_every_s=0.02, join_s=0.1, read_s=5.0, poll_s=5, again_s=0.05, lease_s=1.0
+    )
     chat = TelegramChat(settings, course)
-    store = sqlite.open_store(path, b"k" * 32, SystemDice().identity)
+    if database.startswith("postgresql"):
+        store = postgres.open_store(database, KEY, SystemDice().identity)
+    else:
+        store = sqlite.open_store(Path(database), KEY, SystemDice().identity)
     await chat.attach(store)
     app = App(
         course=course,
@@ -39,7 +46,8 @@ async def serve(course: Course, path: Path, url: str, token: str) -> None:
     await app.start(adopt=True)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    async with chat.serving(app):
+    webhook = Webhook("https://bot.example/telegram", "127.0.0.1", port, secret(KEY)) if port else None
+    async with chat.serving(app, webhook):
         await stop.wait()
     await app.close()
     await chat.aclose()
@@ -52,7 +60,7 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-def main(path: Path, url: str, token: str) -> None:
+def main(database: str, url: str, token: str, port: int) -> None:
     """Obey the lines of the input."""
     course = load_course()
     child = 0
@@ -62,7 +70,7 @@ def main(path: Path, url: str, token: str) -> None:
             case "start":
                 child = os.fork()
                 if child == 0:
-                    asyncio.run(serve(course, path, url, token))
+                    asyncio.run(serve(course, database, url, token, port))
                     os._exit(0)
                 say(str(child))
             case "kill" | "stop" as word:
@@ -75,4 +83,4 @@ def main(path: Path, url: str, token: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
