@@ -139,13 +139,15 @@ class Held:
 class Counted:
     """The work of one call: operations in products of matrices, bytes that must be moved, the products' type.
 
-    `least` of the operations no way of computing it can spare (Winograd's and causal attention's are fewer).
+    `least` of the operations no way of computing it can spare (Winograd's and causal attention's are fewer). `gpu_ns`
+    is what a GPU itself works on it, by its events; 0 where there is none, or it has nothing to do.
     """
 
     flops: int = 0
     bytes: int = 0
     dtype: str = ""
     least: int = 0
+    gpu_ns: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ any time is believed, where the set-up makes inputs for the comparison; where it
 """
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -22,7 +23,8 @@ class Checking:
     """The comparison of variants with the first of them; what it finds beside faults is kept here.
 
     `first_ns` is the time of each variant's first call, `compiled` the frames that torch compiled in it, `free` the
-    variants that change their inputs, `precisions` and `errors` are by variant where they could be named.
+    variants that change their inputs, `precisions` and `errors` are by variant where they could be named;
+    `reduced` are errors that TF32 explains, or float16 that nobody may hide behind it.
     """
 
     seats: tuple[Seat, ...]
@@ -34,6 +36,7 @@ class Checking:
     free: set[int] = field(default_factory=set)
     precisions: dict[int, str] = field(default_factory=dict)
     errors: dict[int, float] = field(default_factory=dict)
+    reduced: dict[int, float] = field(default_factory=dict)
     coarsest: str = ""
     make_ns: float = 0.0
     comparable: bool = True
@@ -159,15 +162,37 @@ class Checking:
                 continue
             self.precisions[i] = agreement.precision_of(result[0].dtype, error, cuda=self.cuda)
             if agreement.lowered(result[0].dtype, self.coarsest, error):
-                named = self.named[i]
+                named, precision = self.named[i], self.precisions[i]
                 values: dict[str, str | int | float] = {"name": named.name, "dtype": result[0].dtype, "error": error}
-                self._refuse(Flag("lowered_precision", values | {"precision": self.precisions[i]}, named.line))
+                values["precision"] = precision
+                if precision != "tf32":
+                    self._refuse(Flag("lowered_precision", values, named.line))
+                # What a GPU does with float32 where it is let: convolutions without being asked, products when asked.
+                self.reduced[i] = error
+                self.flag(Flag("reduced_precision", values, named.line))
+
+    def hold_against(self, products: Mapping[int, str]) -> None:
+        """Hold what looks like TF32 against the type in which a variant multiplies, `products`.
+
+        Raises:
+            Stopped: one multiplies in half precision, and pretends to have computed in more.
+        """
+        for i, error in self.reduced.items():
+            if (kind := products.get(i, "")) in {"float16", "bfloat16"}:
+                values: dict[str, str | int | float] = {"name": self.named[i].name, "dtype": "float32", "error": error}
+                self.flags = [flag for flag in self.flags if flag.code != "reduced_precision"]
+                self._refuse(Flag("lowered_precision", values | {"precision": kind}, self.named[i].line))
 
     async def leave_fresh(self, n: int) -> None:
-        """Leave inputs of size `n` that nobody has seen, for the warm-up."""
-        seed = self.seed()
+        """Leave inputs of size `n` that nobody has seen, for the warm-up.
+
+        What making them costs is told by these: the first ones may have opened libraries, or the GPU.
+        """
+        seed, walls = self.seed(), []
         for harness in {id(seat.harness): seat.harness for seat in self.seats}.values():
-            await harness.ask(Made, "fresh", seed=seed, n=n)
+            _, _, wall = await harness.ask(Made, "fresh", seed=seed, n=n)
+            walls.append(float(wall))
+        self.make_ns = max(walls)
 
     def flag(self, flag: Flag) -> None:
         """Keep a flag, once a variant."""

@@ -20,7 +20,8 @@ from sandbox_runner.checking import Checking
 from sandbox_runner.disturbing import look, told
 from sandbox_runner.measuring import Measured, forged, remarks
 from sandbox_runner.pinning import Place, apart, place_on
-from sandbox_runner.protocol import Check, Checked, Ending, Exercise, Flag, Job, Phase, Progress
+from sandbox_runner.protocol import Check, Checked, Device, Ending, Exercise, Flag, Job, Phase, Progress
+from sandbox_runner.reaching import ceilings_on
 from sandbox_runner.rounds import BUDGET_S, Rounds
 from sandbox_runner.warming import Warming
 
@@ -52,7 +53,8 @@ async def measure_exercise(  # noqa: PLR0913 - each is a thing of its own
         for i, (channel, name) in enumerate(zip(channels, NAMES, strict=True))
     )
     place = place_on(os.sched_getaffinity(0))
-    run = _Exercise(harnesses, job, job.exercise, rng, clock, place, ceilings or {})
+    known = ceilings_on(ceilings or {}, cuda=job.device is not Device.CPU)
+    run = _Exercise(harnesses, job, job.exercise, rng, clock, place, known)
     try:
         with apart(place):
             await run.carry_out()
@@ -96,9 +98,10 @@ class _Exercise:
         return self.checking.seats
 
     async def carry_out(self) -> None:
+        cuda, cores = self.job.device is not Device.CPU, list(self.place.inner)
         with self._phase(Phase.IMPORT):
             for harness in self.harnesses:
-                await harness.ask(Pinned, "pin", threads=self.place.threads, cores=list(self.place.inner))
+                await harness.ask(Pinned, "pin", threads=self.place.threads, cores=cores, cuda=cuda)
                 await harness.ask(Done, "task", make=self.exercise.starter)
                 await harness.ask(Done, "imports")
         with self._phase(Phase.RUN):

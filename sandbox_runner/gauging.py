@@ -14,13 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandbox_runner.hostlock import HostLock
-from sandbox_runner.protocol import Budget, Ending, Job, JobKind, Machine, Result, Variant
-from sandbox_runner.reaching import NOISE, QUIET
+from sandbox_runner.protocol import Budget, Device, Ending, Job, JobKind, Machine, Result, Variant, limits_for
+from sandbox_runner.reaching import CUDA, NOISE, QUIET
 
 EVERY_S, CALM_S, POLL_S = 3600.0, 5.0, 0.1
 """How often the noise is measured, how long nothing must have been asked for before, how often that is looked at."""
 _SIZE = 768
 _COPIED = 32 << 20
+_SIZE_CUDA, _SIZE_CUDA_DOUBLE = 8192, 4096
+_COPIED_CUDA = 512 << 20
 EQUAL = """\
 x = list(range(2000))
 # %% one
@@ -55,6 +57,30 @@ single @ single
 # %% matmul_bfloat16
 half @ half
 """
+TORCH_CUDA = f"""\
+import torch
+single = torch.randn({_SIZE_CUDA}, {_SIZE_CUDA}, device="cuda")
+brain, half = single.bfloat16(), single.half()
+double = torch.randn({_SIZE_CUDA_DOUBLE}, {_SIZE_CUDA_DOUBLE}, device="cuda", dtype=torch.float64)
+source = torch.randn({_COPIED_CUDA} // 4, device="cuda")
+target = torch.empty_like(source)
+# %% matmul_float32
+single @ single
+# %% matmul_tf32
+torch.set_float32_matmul_precision("high")
+product = single @ single
+torch.set_float32_matmul_precision("highest")
+product
+# %% matmul_bfloat16
+brain @ brain
+# %% matmul_float16
+half @ half
+# %% matmul_float64
+double @ double
+# %% copy
+target.copy_(source)
+"""
+"""Large products of random values: small ones do not fill a GPU, and zeros draw less power and let its clock rise."""
 
 Attempt = Callable[[Job], Awaitable[Result]]
 Gauging = Callable[[], Awaitable["Gauge"]]
@@ -72,20 +98,24 @@ class Gauge:
     ceilings: dict[str, float] = field(default_factory=dict)
 
 
-async def gauge(attempt: Attempt, machine: Machine, path: Path | None) -> Gauge:
+async def gauge(attempt: Attempt, machine: Machine, path: Path | None, *, cuda: bool = False) -> Gauge:
     """Measure the noise, and the ceilings too where none are kept at `path` for this machine, or only noisy ones.
 
-    The caller holds the measuring lock. What cannot be measured is left out; nothing is raised for it.
+    The caller holds the measuring lock. What cannot be measured is left out; nothing is raised for it. With `cuda` the
+    ceilings of the GPU that jobs are lent are measured like the processor's.
     """
     result = await attempt(_job("gauge-noise", EQUAL, Budget.DEFAULT))
     noise = result.noise if result.ending is Ending.OK else 0.0
     equal = not any(ratio.claim in {"faster", "slower"} for ratio in result.ratios)
     kept = read_ceilings(path, machine) if path is not None else {}
-    if not kept or kept.get(NOISE, 1.0) > max(noise, QUIET):
-        kept = better(kept, await _ceilings(attempt, machine))
-        if path is not None and kept:
-            write_ceilings(path, machine, kept)
-    return Gauge(noise, equal, kept)
+    found = dict(kept)
+    for prefix in ("", CUDA) if cuda else ("",):
+        own = {name for name in kept if name.startswith(CUDA) == bool(prefix)}
+        if not own or kept.get(prefix + NOISE, 1.0) > max(noise, QUIET):
+            found = better(found, await _ceilings(attempt, machine, prefix))
+    if path is not None and found != kept:
+        write_ceilings(path, machine, found)
+    return Gauge(noise, equal, found)
 
 
 async def keep_gauged(
@@ -120,28 +150,35 @@ async def _calm(idle: Callable[[], bool]) -> None:
         calm = calm + POLL_S if idle() else 0.0
 
 
-async def _ceilings(attempt: Attempt, machine: Machine) -> dict[str, float]:
+async def _ceilings(attempt: Attempt, machine: Machine, prefix: str) -> dict[str, float]:
     found: dict[str, float] = {}
-    sources = [NUMPY] * bool(machine.numpy) + [TORCH] * bool(machine.torch)
+    sources = [TORCH_CUDA] if prefix else [NUMPY] * bool(machine.numpy) + [TORCH] * bool(machine.torch)
     for i, source in enumerate(sources):
-        result = await attempt(_job(f"gauge-ceilings-{i}", source, Budget.QUICK))
+        device = Device.CUDA if prefix else Device.CPU
+        result = await attempt(_job(f"gauge-ceilings-{prefix}{i}", source, Budget.QUICK, device))
         if result.ending is Ending.OK:
-            rates = {variant.name: _rate(variant) for variant in result.variants}
-            found = better(found, rates | {NOISE: max(result.noise, found.get(NOISE, 0.0))})
+            rates = {prefix + variant.name: _rate(variant, device) for variant in result.variants}
+            noise = max(result.noise, found.get(prefix + NOISE, 0.0))
+            found = better(found, rates) | {prefix + NOISE: noise}
     return found
 
 
-def _rate(variant: Variant) -> float:
+def _rate(variant: Variant, device: Device) -> float:
     """Give operations, or bytes read and written, a second, in the best block: what the machine can do."""
-    work = 2 * _COPIED if variant.name == "copy" else 2 * _SIZE**3
+    gpu = device is Device.CUDA
+    if variant.name == "copy":
+        work = 2 * (_COPIED_CUDA if gpu else _COPIED)
+    else:
+        double = variant.name == "matmul_float64"
+        work = 2 * ((_SIZE_CUDA_DOUBLE if double else _SIZE_CUDA) if gpu else _SIZE) ** 3
     return work / variant.min_ns * 1e9
 
 
 def better(one: Mapping[str, float], two: Mapping[str, float]) -> dict[str, float]:
-    """Give the higher of each ceiling; of the noise, the lower where both have all, for the quieter one decided."""
-    found = {name: max(one.get(name, 0.0), two.get(name, 0.0)) for name in {*one, *two} - {NOISE}}
-    noises = [each[NOISE] for each in (one, two) if NOISE in each]
-    return found | ({NOISE: min(noises)} if noises else {})
+    """Give the higher of each ceiling; of a noise, the lower where both have it, for the quieter one decided."""
+    noises = {NOISE, CUDA + NOISE}
+    found = {name: max(one.get(name, 0.0), two.get(name, 0.0)) for name in {*one, *two} - noises}
+    return found | {name: min(each[name] for each in (one, two) if name in each) for name in noises & {*one, *two}}
 
 
 def key(machine: Machine) -> str:
@@ -178,5 +215,5 @@ def default_path() -> Path:
     return cache / "tasree" / "ceilings.json"
 
 
-def _job(name: str, source: str, budget: Budget) -> Job:
-    return Job(name, JobKind.TIME, source, "operator", budget=budget)
+def _job(name: str, source: str, budget: Budget, device: Device = Device.CPU) -> Job:
+    return Job(name, JobKind.TIME, source, "operator", device, budget, limits_for(device))

@@ -8,15 +8,22 @@ import contextlib
 import ctypes
 import os
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from sandbox_runner.protocol import Flag
 
 _NODE = re.compile(r"nvidia(\d+)")
 _UUID = re.compile(r"GPU-[0-9a-f-]{36}")
 _LIBRARIES = ("libnvidia-ml.so.1", "/usr/local/nvidia/lib64/libnvidia-ml.so.1")
 _ENOUGH, _MOST_PROCESSES, _NAME_BYTES = 0, 256, 96
 _SM_CLOCK = 1
+_GPU_TEMPERATURE = 0
+_SLOWED = {0x8: "hardware", 0x80: "power_brake", 0x40: "heat", 0x20: "heat", 0x4: "power"}
+"""What of the driver's reasons for a lower clock takes speed from a job, by its bit; the gravest first."""
+_LEAST_SLOWED = 0.1
 _MOST_RECORDS, _RECORD_BYTES, _MOST_FAULTS = 10_000, 8192, 8
 
 
@@ -39,6 +46,15 @@ class Sight:
     holders: frozenset[int] = frozenset()
     busy: float | None = None
     sm_mhz: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How a GPU stood at one moment; `slowed` says what held its clock down (`power`, `heat`, …), "" if nothing did."""
+
+    mhz: int | None = None
+    celsius: int | None = None
+    slowed: str = ""
 
 
 class _Memory(ctypes.Structure):
@@ -114,6 +130,16 @@ class Watch:
         asked = self._ask("nvmlDeviceGetClockInfo", ctypes.c_uint(_SM_CLOCK), ctypes.byref(clock))
         return int(clock.value) if asked else None
 
+    def health(self) -> Health:
+        """Read clock, temperature, and what holds the clock down."""
+        celsius, reasons = ctypes.c_uint(), ctypes.c_ulonglong()
+        warm = self._ask("nvmlDeviceGetTemperature", ctypes.c_uint(_GPU_TEMPERATURE), ctypes.byref(celsius))
+        known = self._ask("nvmlDeviceGetCurrentClocksEventReasons", ctypes.byref(reasons)) or self._ask(
+            "nvmlDeviceGetCurrentClocksThrottleReasons", ctypes.byref(reasons)
+        )
+        slowed = next((name for bit, name in _SLOWED.items() if known and reasons.value & bit), "")
+        return Health(self.clock(), int(celsius.value) if warm else None, slowed)
+
     def _computing(self) -> set[int]:
         count, found = ctypes.c_uint(_MOST_PROCESSES), (_Process * _MOST_PROCESSES)()
         if not self._ask("nvmlDeviceGetComputeRunningProcesses_v3", ctypes.byref(count), found):
@@ -128,10 +154,41 @@ def find_gpus(dev: Path = Path("/dev")) -> tuple[int, ...]:
     return tuple(sorted(int(found[1]) for node in dev.glob("nvidia*") if (found := _NODE.fullmatch(node.name))))
 
 
-def clock_reader(dev: Path = Path("/dev")) -> Callable[[], int | None]:
-    """Give what reads the clock, in MHz, of this host's only GPU; it reads None where there is none, or several."""
-    minors = find_gpus(dev)
-    return _opened(minors[0]).clock if len(minors) == 1 else lambda: None
+@dataclass(slots=True)
+class Strain:
+    """How the GPUs of a job stood while it was measured, read now and then from outside."""
+
+    readers: tuple[Callable[[], Health], ...] = ()
+    seen: list[Health] = field(default_factory=list)
+
+    def mhz(self) -> int | None:
+        """Read all; give the lowest clock of their multiprocessors, in MHz."""
+        found = [read() for read in self.readers]
+        self.seen += found
+        return min((each.mhz for each in found if each.mhz is not None), default=None)
+
+    def told(self) -> list[Flag]:
+        """Tell clock and temperature, the first and the last, and what held the clock down for a part of the time."""
+        mhz = [each.mhz for each in self.seen if each.mhz is not None]
+        celsius = [each.celsius for each in self.seen if each.celsius is not None]
+        flags = []
+        if mhz and celsius:
+            clock: dict[str, str | int | float] = {"mhz": mhz[-1], "least_mhz": min(mhz)}
+            flags.append(Flag("gpu_state", clock | {"celsius": celsius[-1], "celsius_before": celsius[0]}))
+        slowed = Counter(each.slowed for each in self.seen)
+        why, count = max(((why, n) for why, n in slowed.items() if why), key=lambda each: each[1], default=("", 0))
+        if count >= _LEAST_SLOWED * len(self.seen) and why:
+            flags.append(Flag(f"gpu_slowed_{why}", {"part": round(count / len(self.seen), 3)}))
+        return flags
+
+
+def watch_strain(minors: Sequence[int] = (), dev: Path = Path("/dev")) -> Strain:
+    """Give what watches the GPUs of those numbers, or this host's only one.
+
+    It sees nothing where there is none, or several and nobody says which are used.
+    """
+    found = tuple(minors) or find_gpus(dev)
+    return Strain(tuple(_opened(minor).health for minor in found) if minors or len(found) == 1 else ())
 
 
 def open_watch(minor: int) -> Watch:

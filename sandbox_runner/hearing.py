@@ -15,6 +15,7 @@ HEAR_NS, STRETCH_NS = 5_000_000_000, 10_000_000_000
 _CLEARED = MANY_BLOCKS // 4
 _MOST_GROWTH, _MOST_STEPS = 16.0, 12
 _MEMORY_TRIES, _MANY_TRIES, _MOST_TRIES, _QUICK_SHARE = 5, 8, 16, 0.75
+_LATE_TRIES, _LATE_SHARE, _LATE_NS, _LEFT_SHARE = 6, 0.05, 200_000, 0.25
 _MEMORY_TIMES, _MEMORY_NS, _FLAGRANT_TIMES = 5.0, 300_000, 10
 
 
@@ -25,6 +26,15 @@ class Memory:
     variant: int
     first_ns: float
     again_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A variant whose work goes on after it was said to be done: for how long at least, and its block's wall, in ns."""
+
+    variant: int
+    late_ns: float
+    wall_ns: float
 
 
 @dataclass(slots=True)
@@ -41,6 +51,7 @@ class Hearing:
     left_s: Callable[[], float]
     unsettled: bool = False
     memoised: Memory | None = None
+    left: Left | None = None
     _begin: int = field(default=0)
 
     async def hear(self, sizes: list[int]) -> None:
@@ -141,6 +152,31 @@ class Hearing:
             if enough and quick >= _QUICK_SHARE * len(firsts):
                 return min(firsts)
         return 0.0
+
+    async def look_for_late_work(self, read: Callable[[int], Awaitable[int]], sizes: list[int]) -> None:
+        """Have each variant's result read twice right after a block, where a GPU may still be at work on it.
+
+        `read` gives the wall of one reading. Only the first waits for what was not done when it was said to be; one
+        block after which it does not acquits. What is left is proven when it is much of every block.
+        """
+        for variant, size in enumerate(sizes):
+            late: list[Waited] = []
+            while len(late) < _LATE_TRIES:
+                if late and self.left_s() * 1e9 < 4 * late[-1][1]:
+                    break
+                _, wall = await self.block(variant, size)
+                rest = await read(variant) - await read(variant)
+                if rest <= _LATE_SHARE * wall + _LATE_NS + self.outer.usual_ns():
+                    late = []
+                    break
+                late.append((rest, wall))
+            if not late:
+                continue
+            wait = self.outer.long_wait_ns()
+            if len(late) == _LATE_TRIES and all(rest > max(_LEFT_SHARE * wall, wait) for rest, wall in late):
+                self.left = Left(variant, *min(late))
+                return
+            self.unsettled = True
 
     def _is_over(self, expected: float, *, few: bool) -> bool:
         """Tell whether a block of `expected` ns is more than there is time for; some few may take longer."""

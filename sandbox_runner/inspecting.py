@@ -15,6 +15,7 @@ from sandbox_runner.output import plain
 from sandbox_runner.pinning import place_on
 from sandbox_runner.protocol import (
     Break,
+    Device,
     Ending,
     Flag,
     Insight,
@@ -67,7 +68,8 @@ class _Looking:
     async def run(self) -> None:
         place = place_on(os.sched_getaffinity(0))
         with self.harness.phase(Phase.IMPORT):
-            await self.harness.ask(Pinned, "pin", threads=place.threads, cores=list(place.inner))
+            cuda, cores = self.job.device is not Device.CPU, list(place.inner)
+            await self.harness.ask(Pinned, "pin", threads=place.threads, cores=cores, cuda=cuda)
             parsed, _, _ = await self.harness.ask(Parsed, "parse")
             believable(parsed)
             self.named = parsed.variants

@@ -8,7 +8,7 @@ import math
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sandbox_runner.asking import Done, Harness, Held, Named, Parsed, Pinned, Seat, SetUp, Stopped, believable
@@ -16,7 +16,7 @@ from sandbox_runner.challenge import Challenges
 from sandbox_runner.channel import Channel, HungUp, Tampered
 from sandbox_runner.checking import Checking
 from sandbox_runner.disturbing import look, told
-from sandbox_runner.gpus import clock_reader
+from sandbox_runner.gpus import Strain, watch_strain
 from sandbox_runner.mistakes import Mistakes, arranged
 from sandbox_runner.pinning import Place, apart, place_on
 from sandbox_runner.protocol import (
@@ -33,7 +33,8 @@ from sandbox_runner.protocol import (
     Reached,
     Variant,
 )
-from sandbox_runner.rounds import BUDGET_S, LEAST_BLOCK_CUDA_NS, Rounds
+from sandbox_runner.reaching import ceilings_on
+from sandbox_runner.rounds import BUDGET_S, Rounds
 from sandbox_runner.warming import WARM_CALLS, WARM_NS, WARM_NS_CUDA, Warming
 
 __all__ = ["WARM_CALLS", "WARM_NS", "Measured", "measure"]
@@ -79,17 +80,22 @@ async def measure(  # noqa: PLR0913 - each is a thing of its own
     clock: Callable[[], int] = time.perf_counter_ns,
     ceilings: Mapping[str, float] | None = None,
     cpu_s: Callable[[], float | None] = lambda: None,
+    gpus: Sequence[int] = (),
 ) -> Measured:
     """Measure the source that the harness behind `channel` serves; it must be `job`'s.
 
     The learner's faults, limits reached and tampering are endings in what is returned, never exceptions.
     `rng` chooses seeds and orders, and must not be guessable from inside; `clock` gives ns; `ceilings` are what this
-    machine can do (`reaching.py`); `cpu_s` gives the CPU seconds that everything inside has used so far.
+    machine can do (`reaching.py`); `cpu_s` gives the CPU seconds that everything inside has used so far; `gpus` are the
+    numbers of the device nodes that the job was lent, the host's only one where it is left out.
     While it measures, the calling thread keeps to a core of its own where there are two.
     """
     place = place_on(os.sched_getaffinity(0))
-    timing = _Timing(Harness(channel, job.limits, progress, clock), job, rng, clock, place, ceilings or {})
+    known = ceilings_on(ceilings or {}, cuda=job.device is not Device.CPU)
+    timing = _Timing(Harness(channel, job.limits, progress, clock), job, rng, clock, place, known)
     timing.cpu_s = cpu_s
+    if job.device is not Device.CPU:
+        timing.strain = watch_strain(gpus)
     try:
         with apart(place):
             await timing.run()
@@ -112,6 +118,7 @@ class _Timing:
     ceilings: Mapping[str, float]
     named: tuple[Named, ...] = ()
     cpu_s: Callable[[], float | None] = lambda: None
+    strain: Strain = field(default_factory=Strain)
     more_cores: bool = False
     own: bool = False
     own_ns: tuple[int, ...] = ()
@@ -123,12 +130,13 @@ class _Timing:
 
     async def run(self) -> None:
         with self.harness.phase(Phase.IMPORT):
-            await self.harness.ask(Pinned, "pin", threads=self.place.threads, cores=list(self.place.inner))
+            cuda, cores = self.job.device is not Device.CPU, list(self.place.inner)
+            await self.harness.ask(Pinned, "pin", threads=self.place.threads, cores=cores, cuda=cuda)
             parsed, _, _ = await self.harness.ask(Parsed, "parse")
             believable(parsed)
             self.named, self.own = parsed.variants, parsed.own
             self.flags += [Flag(code[:80], {}, line) for code, line in parsed.remarks]
-            lines, cuda = self.job.source.count("\n") + 1, self.job.device is not Device.CPU
+            lines = self.job.source.count("\n") + 1
             self.mistakes = Mistakes(self.harness, self.named, lines, cuda)
             await self.mistakes.look()
             await self.harness.ask(Done, "imports")
@@ -182,16 +190,16 @@ class _Timing:
             )
         with self.harness.phase(Phase.MEASURE):
             self.rounds = Rounds(seats, self.clock, self.rng, BUDGET_S[self.job.budget], per_call, challenges)
-            self.rounds.ceilings = self.ceilings
+            self.rounds.ceilings, self.rounds.precisions = self.ceilings, checking.precisions
             if checking.cuda:
-                self.rounds.least_block_ns = LEAST_BLOCK_CUDA_NS
-                self.rounds.mhz = clock_reader()
+                self.rounds.on_gpu(self.strain.mhz)
             before, begin, host = self.cpu_s(), self.clock(), look(self.place.inner)
             await self.rounds.run()
             after, wall_s = self.cpu_s(), (self.clock() - begin) / 1e9
             self._look_at_cores(before, after, wall_s)
             used = None if before is None or after is None else after - before
-            self.flags += told(host, look(self.place.inner), used)
+            self.flags += [*told(host, look(self.place.inner), used), *self.strain.told()]
+        checking.hold_against({i: counted.dtype for i, counted in self.rounds.counted.items()})
         if setup.makes and any(checking.compiled):
             await self._odd_size_last(checking, n)
         if self.mistakes:
@@ -273,10 +281,14 @@ def forged(rounds: Rounds, named: tuple[Named, ...]) -> Flag | None:
         whose = named[memory.variant]
         values = {"name": whose.name, "first_ns": memory.first_ns, "again_ns": memory.again_ns}
         return Flag("memoised", values, whose.line)
+    if (left := rounds.hearing.left) is not None:
+        whose = named[left.variant]
+        values = {"name": whose.name, "late_ns": left.late_ns, "wall_ns": left.wall_ns}
+        return Flag("work_left", values, whose.line)
     if impossible := rounds.impossible():
         variant, reached = impossible
         whose = named[variant]
-        return Flag("faster_than_machine", {"name": whose.name, "times": round(reached.share, 2)}, whose.line)
+        return Flag("faster_than_machine", {"name": whose.name, "times": round(reached.times, 2)}, whose.line)
     return None
 
 

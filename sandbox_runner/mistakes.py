@@ -25,6 +25,7 @@ class Mistake:
 
 MISTAKES = {
     "no_sync": Mistake(1, 0.97),
+    "other_stream": Mistake(1, 0.5),
     "compile_timed": Mistake(2, 0.95),
     "constant_inputs": Mistake(3, 0.12),
     "in_cache": Mistake(4, 0.3),
@@ -84,6 +85,7 @@ _FIRST_TIMES, _LEAST_LONGER_NS = 5.0, 25e6
 _LOST_SYNC = 0.5
 _LONG_CALL_NS = 1.5e9
 _LONG_CALLS = 1000.0
+_LAUNCH_TIMES, _LEAST_LAUNCH_NS = 1.3, 15_000.0
 _MOST_FOUND, _MOST_TEXT, _MOST_COUNT = 64, 80, 1 << 50
 _FIGURES = {"cpu_ns", "share", "times", "part", "count", "bytes", "threads", "cores", "size", "from_size"}
 _TEXTS = {"what", "how", "kind"}
@@ -191,8 +193,8 @@ class Mistakes:
         return told
 
     def _of_figures(self, times: dict[str, Variant], ratios: list[Ratio]) -> list[Found]:
-        """Mistakes 13, 14 and 29, where a fact about a variant and its figures make one together."""
-        told = []
+        """Mistakes 13, 14, 29 and 45, where a fact about a variant and its figures make one together."""
+        told = self._launch_bound(times)
         casts, names = self._has("uses_autocast"), [named.name for named in self.named]
         for ratio in ratios:
             one, two = names.index(ratio.name), names.index(ratio.against)
@@ -209,6 +211,17 @@ class Mistakes:
         for code, found in (("tf32_off", full), ("tf32_on", convolved)):
             if found and half - found:
                 told.append(Found(code, self.named[min(found)].line, {}, min(found)))
+        return told
+
+    def _launch_bound(self, times: dict[str, Variant]) -> list[Found]:
+        """Mistake 45: the host takes much longer than the GPU works, by the GPU's own events."""
+        told, idle = [], self._has("gpu_idle")
+        for i, named in enumerate(self.named):
+            if (variant := times.get(named.name)) is None or i in idle or variant.gpu_ns <= 0:
+                continue
+            if variant.median_ns > max(_LAUNCH_TIMES * variant.gpu_ns, _LEAST_LAUNCH_NS):
+                share = 1 - variant.gpu_ns / variant.median_ns
+                told.append(Found("launch_bound", named.line, {"share": share}, i))
         return told
 
 

@@ -78,13 +78,14 @@ class OuterClock:
         walls = [wall for _, wall in (*self.empty, *heard)]
         return quantile(walls, 0.95) if walls else 0.0
 
-    def block_target_ns(self, least: int, most: int) -> int:
+    def block_target_ns(self, least: int, most: int, part: float = 0.25) -> int:
         """Give how long a block should last, for its handshake to be a twentieth of it.
 
-        By the quick quarter of the empty ones: on a busy machine a longer block is only interrupted more often.
+        By the quick quarter of the empty ones: on a busy machine a longer block is only interrupted more often. A GPU
+        works on while its process waits for a turn: there a larger `part` of the handshakes may be outlasted.
         """
-        quick = quantile([wall - claimed for claimed, wall in self.empty], 0.25) if self.empty else 0.0
-        return int(min(max(20 * quick, least), most))
+        usual = quantile([wall - claimed for claimed, wall in self.empty], part) if self.empty else 0.0
+        return int(min(max(20 * usual, least), most))
 
     def doubts(self) -> list[Doubt]:
         """Name the variants whose claims can hardly be."""

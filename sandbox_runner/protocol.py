@@ -228,6 +228,8 @@ class Variant:
     `flops` (in products of matrices) and `bytes` (inputs and outputs once), `bound` says which keeps it (`compute` or
     `memory`) and `reached` what share of what this machine can do it came to; 0 and empty where that is not known.
     `peak_flops` and `peak_bytes` are what it can do a second, in the products' precision and in copying; 0: not known.
+    `bound` may be `cache` too: the data came faster than memory can give it, and `reached` is the share of computing.
+    `gpu_ns` is what the GPU itself worked on a call, by its own events, as the learner's process says; 0: not known.
     """
 
     name: str
@@ -246,6 +248,7 @@ class Variant:
     reached: float = 0.0
     peak_flops: float = 0.0
     peak_bytes: float = 0.0
+    gpu_ns: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from itertools import count, pairwise
 from statistics import median
 
 from sandbox_runner import stats
-from sandbox_runner.asking import Counted, Done, Harness, Held, Named, Seat, Stopped, Went
+from sandbox_runner.asking import Counted, Done, Harness, Held, Marked, Named, Seat, Stopped, Went
 from sandbox_runner.challenge import Challenges
 from sandbox_runner.channel import Tampered
 from sandbox_runner.checking import Checking
@@ -22,7 +22,8 @@ from sandbox_runner.protocol import Budget, Claim, Flag, Phase, Progress, Ratio,
 from sandbox_runner.reaching import Reach, reach
 
 BUDGET_S = {Budget.QUICK: 0.3, Budget.DEFAULT: 1.0, Budget.THOROUGH: 5.0}
-LEAST_BLOCK_NS, LEAST_BLOCK_CUDA_NS, MOST_BLOCK_NS = 1_000_000, 2_000_000, 5_000_000
+LEAST_BLOCK_NS, MOST_BLOCK_NS = 1_000_000, 5_000_000
+LEAST_BLOCK_CUDA_NS, MOST_BLOCK_CUDA_NS = 2_000_000, 25_000_000
 STRETCH_S = 10.0
 MOST_ROUNDS, ENOUGH_ROUNDS, CHECK_EVERY = 300, 20, 8
 ENOUGH_WIDTH = 0.01
@@ -33,8 +34,11 @@ _JITTER = 8
 _COUNTING_TIMES = 50
 _GRAIN_NS = 3.0
 _LEAST_CLOCK = 0.75
+_GPU_TIMES = 1.5
+_GPU_QUANTILE = 0.95
 _LEAST_CALL_NS = 4.0
 """Some twenty cycles: an empty function's call costs several times that."""
+_SINGLE = {"float32", "tf32"}
 _TELL_EVERY_NS = 100_000_000
 _NS = 1_000_000_000
 
@@ -85,7 +89,8 @@ class Rounds:
     hearing: Hearing = field(init=False)
     counted: dict[int, Counted] = field(default_factory=dict)
     ceilings: Mapping[str, float] = field(default_factory=dict)
-    least_block_ns: int = LEAST_BLOCK_NS
+    precisions: Mapping[int, str] = field(default_factory=dict)
+    cuda: bool = False
     held: bool = False
     mhz: Callable[[], int | None] = lambda: None
     _rounds: list[Round] = field(default_factory=list)
@@ -94,6 +99,10 @@ class Rounds:
 
     def __post_init__(self) -> None:
         self.hearing = Hearing(self.outer, self._block, self._empty_block, self.clock, self.harness.left_s)
+
+    def on_gpu(self, mhz: Callable[[], int | None]) -> None:
+        """Measure on a GPU, whose clock `mhz` reads from outside."""
+        self.cuda, self.mhz = True, mhz
 
     @property
     def harness(self) -> Harness:
@@ -124,6 +133,8 @@ class Rounds:
             await self._many(begin, allowed)
         if self.challenges is not None:
             await self.hearing.look_for_memory(self.challenges, self.samples, range(len(self.per_call)))
+        if self.cuda:
+            await self.hearing.look_for_late_work(self._read, self.sizes)
         await self.hearing.hear(self.sizes)
         await self._count()
 
@@ -158,7 +169,10 @@ class Rounds:
             await harness.ask(Done, "calm")
         for i in range(_EMPTY_AT_START):
             await self._empty(i % len(self.seats))
-        target = self.outer.block_target_ns(self.least_block_ns, MOST_BLOCK_NS)
+        if self.cuda:
+            target = self.outer.block_target_ns(LEAST_BLOCK_CUDA_NS, MOST_BLOCK_CUDA_NS, _GPU_QUANTILE)
+        else:
+            target = self.outer.block_target_ns(LEAST_BLOCK_NS, MOST_BLOCK_NS)
         self.sizes = [max(1, math.ceil(target / max(each, 1.0))) for each in self.per_call]
         for variant in range(len(self.per_call)):
             await self._calibrate_one(variant, target)
@@ -327,6 +341,12 @@ class Rounds:
         self._timed += wall
         return _one(went), wall
 
+    async def _read(self, variant: int) -> int:
+        """Have the result of a variant's last block read, and give the wall of it, ns."""
+        seat = self.seats[variant]
+        _, _, wall = await seat.harness.ask(Marked, "mark", variant=seat.number, share=self.rng.random())
+        return wall
+
     async def _let_compile(self) -> None:
         """What compiles again on each new input cannot be held: let it, and say so."""
         self.held = False
@@ -376,8 +396,9 @@ class Rounds:
                         bytes=float(counted.bytes),
                         bound=reached.bound,
                         reached=reached.share,
-                        peak_flops=self.ceilings.get(f"matmul_{counted.dtype}", 0.0),
+                        peak_flops=self.ceilings.get(f"matmul_{self._kind(i)}", 0.0),
                         peak_bytes=self.ceilings.get("copy", 0.0),
+                        gpu_ns=_bounded(counted.gpu_ns, each.point),
                     )
                 )
         return tuple(found)
@@ -386,7 +407,13 @@ class Rounds:
         """Hold a time against what this machine can do."""
         counted = self.counted.get(variant, Counted())
         flops, moved = max(counted.flops, 0), max(counted.bytes, 0)
-        return reach(median_ns, flops, moved, counted.dtype, self.ceilings, max(counted.least, 0))
+        return reach(median_ns, flops, moved, self._kind(variant), self.ceilings, max(counted.least, 0))
+
+    def _kind(self, variant: int) -> str:
+        """Name the precision of a variant's products: as its result shows it, else as the harness says."""
+        said = self.counted.get(variant, Counted()).dtype
+        shown = self.precisions.get(variant, "")
+        return shown if said in _SINGLE and shown in _SINGLE else said
 
     def reached(self) -> dict[int, Reach]:
         """Hold the median of each variant that was measured against what this machine can do."""
@@ -464,6 +491,11 @@ def break_even(compiled: Variant, eager: Variant) -> float:
     """Give the calls after which compiling has paid for itself; 0 where nothing was compiled or nothing is gained."""
     gained = eager.median_ns - compiled.median_ns
     return compiled.compile_ns / gained if compiled.compile_ns > 0 and gained > 0 else 0.0
+
+
+def _bounded(gpu_ns: float, median_ns: float) -> float:
+    """Take the GPU's own time as it was said, where it can be one: no more than the host waited for it."""
+    return gpu_ns if math.isfinite(gpu_ns) and 0 < gpu_ns <= _GPU_TIMES * median_ns else 0.0
 
 
 def _one(went: Went) -> int:

@@ -181,7 +181,8 @@ def _trust(moment: Moment, result: Result) -> tuple[Block, ...]:
     clock = words.say("time.confirmed" if result.confirmed else "time.not_confirmed")
     noise = words.say("time.noise", noise=Number(percent(result.noise))) if result.noise > 0 and not told else ()
     first = words.say("time.first_call") if any(_row(variant).first_call for variant in result.variants) else ()
-    return (Bullets(tuple(item for item in (checked, clock, noise, first, *reached.said(moment, result)) if item)),)
+    machine = (*reached.said(moment, result), *reached.of_gpu(moment, result))
+    return (Bullets(tuple(item for item in (checked, clock, noise, first, *machine) if item)),)
 
 
 def flags(moment: Moment, result: Result) -> tuple[Block, ...]:

@@ -4,7 +4,7 @@ Law: drawn and said only from ceilings that the runner measured on the same core
 counted (those outside products of matrices are not) has no point.
 """
 
-from bot.engine.figures import percent
+from bot.engine.figures import duration, percent
 from bot.engine.moment import Moment
 from bot.engine.replies import Code, Number, Roofline, RoofPoint, Spans
 from sandbox_runner.protocol import Result, Variant
@@ -12,16 +12,34 @@ from sandbox_runner.protocol import Result, Variant
 _NAME = 60
 _NS = 1e9
 _BOUNDS = frozenset({"compute", "memory"})
+_CACHE = "cache"
+_NOTABLY = 0.9
 
 
 def said(moment: Moment, result: Result) -> tuple[Spans, ...]:
-    """Say for each variant which bound applies and what part of it was reached."""
+    """Say for each variant which bound applies and what part of it was reached; of caches no ceiling is known."""
     return tuple(
         moment.words.say(
-            f"time.reached_{variant.bound}", name=Code(variant.name[:_NAME]), part=Number(percent(variant.reached))
+            f"time.reached_{variant.bound}",
+            name=Code(variant.name[:_NAME]),
+            part=Number(percent(min(variant.reached, 1.0))),
         )
         for variant in result.variants
-        if variant.bound in _BOUNDS and variant.reached > 0
+        if variant.bound == _CACHE or (variant.bound in _BOUNDS and variant.reached > 0)
+    )
+
+
+def of_gpu(moment: Moment, result: Result) -> tuple[Spans, ...]:
+    """Say what the GPU itself worked on a call, where the host took notably longer."""
+    return tuple(
+        moment.words.say(
+            "time.gpu_own",
+            name=Code(variant.name[:_NAME]),
+            gpu_ns=Number(duration(variant.gpu_ns)),
+            median_ns=Number(duration(variant.median_ns)),
+        )
+        for variant in result.variants
+        if 0 < variant.gpu_ns < _NOTABLY * variant.median_ns
     )
 
 

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
+from .driver import Driver
+
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _POISONED, _LARGEST_POISONED = 4, 64 << 20
 
@@ -24,13 +26,19 @@ _collect, _freeze, _disable = gc.collect, gc.freeze, gc.disable
 _modules = sys.modules
 _open, _dup, _dup2, _close = os.open, os.dup, os.dup2, os.close
 _flush_seed = random.seed
+_driver = Driver()
 
 Function = types.FunctionType
 Inputs = dict[str, object]
 
 
-def pin(threads: int, cores: Sequence[int]) -> list[int]:
-    """Fix the threads of every library that computes, and the cores; give the cores that are had."""
+def pin(threads: int, cores: Sequence[int], *, cuda: bool = False) -> list[int]:
+    """Fix the threads of every library that computes, and the cores; give the cores that are had.
+
+    With `cuda`, the means to wait for the GPU are taken too.
+    """
+    if cuda:
+        _driver.take()
     for name in THREADS:
         os.environ[name] = str(threads)
     with contextlib.suppress(OSError):
@@ -68,8 +76,9 @@ def block(sets: Sequence[tuple[Inputs, Function]], names: Inputs, calls: int) ->
 
 def synchronize() -> None:
     """Wait for every CUDA device that was touched; nothing where none was."""
+    waited = _driver.wait()
     torch = _modules.get("torch")
-    if torch is None or not torch.cuda.is_initialized():
+    if torch is None or not torch.cuda.is_initialized() or (waited and torch.cuda.device_count() == 1):
         return
     for device in range(torch.cuda.device_count()):
         torch.cuda.synchronize(device)

@@ -11,6 +11,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from .work import is_tf32
+
 _modules = sys.modules
 _MOST_ARRAYS = 64
 _SPARED = {"conv": 1 - 1 / 2.25, "attention": 1 / 2}
@@ -123,7 +125,9 @@ def _dtypes(seen: dict[str, Any], torch: Any) -> Iterator[None]:  # noqa: ANN401
             value = operation(*given, **(more or {}))
             name = operation.name().partition("::")[2].partition(".")[0]
             if name in products and isinstance(value, torch.Tensor) and value.numel() >= seen["largest"]:
-                seen["largest"], seen["dtype"] = value.numel(), str(value.dtype).removeprefix("torch.")
+                tf32 = value.is_cuda and value.dtype == torch.float32 and is_tf32(convolution="conv" in name)
+                seen["largest"] = value.numel()
+                seen["dtype"] = "tf32" if tf32 else str(value.dtype).removeprefix("torch.")
             return value
 
     with Types():

@@ -138,7 +138,9 @@ class Inspector:
 
     def _on_gpu(self, subjects: list[Subject], n: int, remake: Callable[[int], Sequence[Called]] | None) -> None:
         for subject in subjects:
-            self._try(instrument_gpu.busy, subject, loads="uses_loader" in self._marks(subject.index))
+            if "uses_loader" in self._marks(subject.index):
+                self._try(instrument_gpu.busy, subject)
+            self._try(instrument_gpu.streams, subject)
             self._try(instrument_gpu.allocates, subject)
         if remake is not None and len(subjects) > 1:
             self._try(instrument_gpu.crossover, subjects, n, lambda size: self._subjects(remake(size)))

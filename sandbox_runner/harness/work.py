@@ -152,12 +152,13 @@ def products(watched: Watched) -> list[dict[str, object]]:
 def _product(op: Op) -> tuple[str, str, str]:
     heavy = [each for each in op.ins if each.dims > 1] or list(op.ins)
     kind, device = heavy[0].dtype, heavy[0].device
-    if kind == "float32" and device == "cuda" and _tf32(convolution="conv" in op.name):
+    if kind == "float32" and device == "cuda" and is_tf32(convolution="conv" in op.name):
         kind = "tf32"
     return op.name[:60], kind, " @ ".join("×".join(map(str, each.shape)) for each in heavy[:2])[:60]
 
 
-def _tf32(*, convolution: bool) -> bool:
+def is_tf32(*, convolution: bool) -> bool:
+    """Whether a GPU multiplies float32 in TF32 as torch is set now: in convolutions, or in other products."""
     torch = _modules["torch"]
     # Reading `allow_tf32` raises once both of torch's ways to set it were used.
     with contextlib.suppress(AttributeError, RuntimeError):

@@ -1,4 +1,4 @@
-"""Passes that need a GPU: how busy it is, new memory from the driver, and where it overtakes the CPU.
+"""Passes that need a GPU: how busy it is, new memory from the driver, other streams, where it overtakes the CPU.
 
 Law: on a host without a GPU nothing is found, and nothing is pretended.
 """
@@ -13,7 +13,7 @@ from .subject import Subject
 
 _modules = sys.modules
 _BUSY = 0.5
-_LAUNCH_TIMES = 1.3
+_STREAM_TRIES, _STREAM_SHARE = 3, 0.2
 _LEAST_NS = 2e4
 _SIZES = (1, 10, 100, 1_000, 10_000)
 _MOST_CROSSED_NS, _MOST_CROSSED_BYTES = 2e8, 256 << 20
@@ -25,8 +25,8 @@ def on_gpu() -> bool:
     return torch is not None and bool(torch.cuda.is_initialized())
 
 
-def busy(subject: Subject, *, loads: bool) -> Iterator[Finding]:
-    """Mistakes 44 and 45: the GPU waits for Python, or for a loader of data."""
+def busy(subject: Subject) -> Iterator[Finding]:
+    """Mistake 44: the GPU waits for a loader of data; that it waits for Python (45) is told by its events, outside."""
     torch: Any = _modules["torch"]
     subject.call()
     of.synchronize()
@@ -45,10 +45,28 @@ def busy(subject: Subject, *, loads: bool) -> Iterator[Finding]:
     if kernels <= 0 or wall < _LEAST_NS:
         return
     part = min(kernels / wall, 1.0)
-    if loads and part < _BUSY:
+    if part < _BUSY:
         yield Finding("gpu_idle", subject.line, {"share": 1 - part}, subject.index)
-    elif not loads and wall > _LAUNCH_TIMES * kernels:
-        yield Finding("launch_bound", subject.line, {"share": 1 - part}, subject.index)
+
+
+def streams(subject: Subject) -> Iterator[Finding]:
+    """Mistake 1 in another dress: work is left on a stream for which the current one does not wait."""
+    torch: Any = _modules["torch"]
+    subject.call()
+    shares = []
+    for _ in range(_STREAM_TRIES):
+        of.synchronize()
+        begin = of.clock()
+        subject.function()
+        mark = torch.cuda.Event()
+        mark.record()
+        mark.synchronize()
+        own = of.clock()
+        of.synchronize()
+        rest = of.clock() - own
+        shares.append(rest / max(of.clock() - begin, 1) if rest > _LEAST_NS else 0.0)
+    if min(shares) >= _STREAM_SHARE:
+        yield Finding("other_stream", subject.line, {"share": min(shares)}, subject.index)
 
 
 def allocates(subject: Subject) -> Iterator[Finding]:
