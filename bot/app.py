@@ -25,11 +25,15 @@ from bot.engine.events import (
     CodeSent,
     Event,
     FileSent,
+    GroupAsked,
+    GroupFellDue,
+    GroupPressed,
     IncidentTold,
     RunFinished,
     RunProgressed,
     TextSent,
 )
+from bot.engine.groups import playing as groups
 from bot.engine.known import Dice, Known, needs
 from bot.engine.owned.rows import Keeping
 from bot.engine.replies import Paragraph, Reply
@@ -54,6 +58,10 @@ TRIES = 5
 FIRST_ANSWER_S = 10.0
 """So long may the first events wait for the runner's first answer."""
 _LETTERS = string.ascii_lowercase + string.digits
+_WITHOUT_RUNNER = (
+    ChatOpened | IncidentTold | RunProgressed | RunFinished | GroupAsked | GroupPressed | GroupFellDue
+)
+"""What is answered in the same way whether a runner is there or not."""
 
 T = TypeVar("T")
 
@@ -117,7 +125,8 @@ class App:
         self._asked = asyncio.Event()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._turns: set[asyncio.Task[bool]] = set()
+        self._turns: set[asyncio.Task[Turn | None]] = set()
+        self._expected: dict[str, asyncio.TimerHandle] = {}
         self._lasting: list[asyncio.Task[None]] = []
 
     async def start(self, *, adopt: bool) -> None:
@@ -141,7 +150,9 @@ class App:
         self._left_checks = set(waiting)
 
     async def close(self) -> None:
-        """Stop; runs under way stay unfinished in the store, for another bot or the next start to take up."""
+        """Stop; runs and groups' quizzes under way stay in the store, for another bot or the next start to take up."""
+        for chat in tuple(self._expected):
+            self._expect_no_more(chat)
         tasks = [*self._tasks, *self._lasting]
         for task in tasks:
             task.cancel()
@@ -182,20 +193,44 @@ class App:
         Raises:
             TimeoutError: when other processes changed the chat under every try; nothing was changed.
         """
+        return await self.answered(chat, event, key) is not None
+
+    async def answered(self, chat: str, event: Event, key: str) -> Turn | None:
+        """Answer one event as `take` does; give its turn, None when its key was taken before."""
         turn = asyncio.create_task(self._counted(chat, event, key))
         self._turns.add(turn)
         turn.add_done_callback(self._turns.discard)
         return await asyncio.shield(turn)
 
-    async def _counted(self, chat: str, event: Event, key: str) -> bool:
+    async def room(self, platform: str, external: str) -> str:
+        """Give the chat of a group, which has a session of its own and is nobody's."""
+        return await self._store.room(platform, external, self._clock.now())
+
+    def expect(self, chat: str, event: GroupFellDue, at: datetime) -> None:
+        """Answer an event of a group when its time comes, in the place of what was expected there before."""
+        self._expect_no_more(chat)
+        wait_s = max((at - self._clock.now()).total_seconds(), 0.0)
+        loop = asyncio.get_running_loop()
+        self._expected[chat] = loop.call_later(wait_s, lambda: self._spawn(self._fell_due(chat, event)))
+
+    def _expect_no_more(self, chat: str) -> None:
+        before = self._expected.pop(chat, None)
+        if before is not None:
+            before.cancel()
+
+    async def _fell_due(self, chat: str, event: GroupFellDue) -> None:
+        self._expected.pop(chat, None)
+        await self.take(chat, event, f"due:{event.ask}:{event.open:d}")
+
+    async def _counted(self, chat: str, event: Event, key: str) -> Turn | None:
         began = asyncio.get_running_loop().time()
         taken = await self._take(chat, event, key)
-        if self._figures is not None and taken:
+        if self._figures is not None and taken is not None:
             self._figures.turned(type(event).__name__, asyncio.get_running_loop().time() - began)
         return taken
 
-    async def _take(self, chat: str, event: Event, key: str) -> bool:
-        if not self._asked.is_set() and not isinstance(event, ChatOpened | IncidentTold | RunProgressed | RunFinished):
+    async def _take(self, chat: str, event: Event, key: str) -> Turn | None:
+        if not self._asked.is_set() and not isinstance(event, _WITHOUT_RUNNER):
             # In the first seconds a runner of our own is still proving its walls; "there is none" would be wrong.
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._asked.wait(), FIRST_ANSWER_S)
@@ -210,10 +245,10 @@ class App:
                     opened = await self._store.open(chat, key)
                     if doubt is not None and doubt.was_saved(opened):
                         await self._make_up(chat, doubt.turn, leaving)
-                        return True
+                        return doubt.turn
                     doubt = None
                     if opened is None:
-                        return False
+                        return None
                     known = await self._store.load(chat, needs(opened.session, event))
                     known = await self._errands.seen(known, event, self.course) if self._errands else known
                     turn = await self._answer(opened.session, event, known)
@@ -232,11 +267,11 @@ class App:
                     continue  # the key was taken, or another process changed the chat: look again
                 if leaving is not None:
                     await self._let_go(chat, leaving, shown)
-                    return True
+                    return turn
                 for one in shown:
                     await self._chat.show(chat, one)
                 self._carry_out(chat, turn)
-                return True
+                return turn
         LOG.error("a turn was given up after %d tries, event %s", TRIES, type(event).__name__)
         message = "the chat changed under every try"
         raise TimeoutError(message)
@@ -292,6 +327,9 @@ class App:
             return Turn(session, (Say(sorry),))
 
     def _carry_out(self, chat: str, turn: Turn) -> None:
+        if turn.session.group is not None:
+            due = groups.when(turn.session.group)
+            self.expect(chat, *due) if due else self._expect_no_more(chat)
         for effect in turn.effects:
             match effect:
                 case CheckCode():
@@ -300,6 +338,8 @@ class App:
                     self._begin(chat, job)
                 case CancelRun(run):
                     self._spawn(self._cancel(run))
+                case TellOther(other):
+                    self._spawn(self._tell_other(other))
                 case MakeReport() | AskPhrasing() if self._errands is not None:
                     self._spawn(self._run_errand(self._errands, chat, effect))
                 case _:
@@ -315,6 +355,9 @@ class App:
 
     async def _run_errand(self, errands: Errands, chat: str, errand: MakeReport | AskPhrasing) -> None:
         await self.take(chat, await errands.run(chat, errand, self.course), "")
+
+    async def _tell_other(self, chat: str) -> None:
+        await self.take(chat, AccountsJoined(), "")
 
     async def _cancel(self, run: str) -> None:
         try:

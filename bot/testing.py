@@ -24,7 +24,10 @@ from bot.engine.effects import (
     Turn,
 )
 from bot.engine.events import CodeChecked, Event, RunFinished, SyntaxTrouble
+from bot.engine.groups import quiz as groups
+from bot.engine.groups.quiz import KeepGroupAnswer
 from bot.engine.known import Known, KnownRun, Needs, needs
+from bot.engine.linking.rows import DropLink, MissLink, OfferLink
 from bot.engine.owned.rows import KeepFile
 from bot.engine.questions import ChooseOffered, KeepQuestion
 from bot.engine.remembering.rows import Complain, MoveCard, SetCap, SuspendCard, UndoReview, Visited
@@ -35,7 +38,9 @@ from bot.engine.teaching.figures import Report
 from bot.engine.tries import CastVote, DropName, KeepAttempt, TakeName
 from bot.engine.turn import take_turn
 from bot.ports import ChatRow, Leaving, Opened, Shown, Store, StoredFile, UnfinishedCheck, UnfinishedRun
+from bot.stores.groups_in_memory import GroupAnswers
 from bot.stores.in_memory import Tries
+from bot.stores.links_in_memory import Links
 from bot.stores.remembered_in_memory import Memories
 from content.schema import Course
 from sandbox_runner.errors import RunnerError
@@ -191,6 +196,8 @@ class MemoryStore:
         self.chosen: dict[str, str] = {}
         self.wishes: dict[str, Wishes] = {}
         self.files: dict[str, tuple[str, KeepFile]] = {}
+        self.links = Links()
+        self.group = GroupAnswers()
         self._chats: dict[str, _ChatState] = {}
         self._runs: dict[str, _RunState] = {}
         self._held: set[str] = set()
@@ -201,6 +208,12 @@ class MemoryStore:
         chat, learner = f"{platform}-{external}", f"learner-{account or external}"
         self._chats.setdefault(chat, _ChatState(to_json(Session(learner))))
         return ChatRow(chat, learner)
+
+    async def room(self, platform: str, external: str, now: datetime) -> str:  # noqa: ARG002 - the port's shape
+        """Give the chat of a group, made when it is new."""
+        chat = f"{platform}-room-{external}"
+        self._chats.setdefault(chat, _ChatState(to_json(Session(""))))
+        return chat
 
     async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
         """Give what was said or edited after `change`."""
@@ -230,7 +243,10 @@ class MemoryStore:
             kept = replace(kept, zone=wishes.zone, off=frozenset(wishes.off))
         own = {"learners": [{"id": learner}]} if needs.own else None
         wished = wishes if needs.wishes else None
-        return Known(ask, run_alone, last=whole, tries=tried, card=card, remembered=kept, wishes=wished, own=own)
+        linking = self.links.load(needs.link) if needs.link is not None else None
+        known = Known(ask, run_alone, last=whole, tries=tried, card=card, remembered=kept, wishes=wished, own=own)
+        group = self.group.load(needs.group) if needs.group is not None else groups.Found()
+        return replace(known, linking=linking, group=group)
 
     async def commit(self, chat: str, key: str, revision: int, turn: Turn, now: datetime) -> tuple[Shown, ...] | None:
         """Write everything of a turn, or nothing."""
@@ -248,10 +264,20 @@ class MemoryStore:
         for row in (row for effect in turn.effects if isinstance(effect, Record) for row in effect.rows):
             if isinstance(row, KeepAttempt | CastVote | TakeName | DropName):
                 self.tries.record(self._learner(chat), row, now)
+            if isinstance(row, OfferLink | DropLink | MissLink):
+                self.links.keep(chat, row)
+            if isinstance(row, KeepGroupAnswer):
+                self._answered(row)
             if isinstance(row, KeepFile):
                 self.files[row.id] = (chat, row)
             self._remember(self._learner(chat), row)
         return tuple(shown for effect in turn.effects for shown in self._carry_out(chat, state, effect, now))
+
+    def _answered(self, row: KeepGroupAnswer) -> None:
+        self.group.keep(row)
+        learner = self._learner(row.by)
+        self.memories.misconceived(learner, (row.misconception,))
+        self.memories.learn(learner, row.learned)
 
     def _remember(self, learner: str, row: object) -> None:
         match row:

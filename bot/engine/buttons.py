@@ -50,6 +50,10 @@ class Op(StrEnum):
     """reminders: ref `<what>.<slot>`, what is `on`, `off`, `show`, or a wish: `option` sets it, empty asks for it"""
     ERASE = "erase"
     """the second word that deletes everything: ref its token, option `no` keeps it all"""
+    LINK = "link"
+    """join accounts: ref the code, option `yes` or `no`; `drop` takes the learner's own code back"""
+    GROUP = "grp"
+    """in a group's quiz: answer its question `ref` with `option`; `_close`, `_next`, `_end`, `_board` are no answers"""
     COMMAND = "cmd"
     """the command named by `ref`"""
 

@@ -8,7 +8,9 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bot.engine.groups import asking
 from bot.engine.letters import ARABIC, count, fold, stripped
+from bot.engine.linking import codes
 
 
 class Command(StrEnum):
@@ -40,6 +42,8 @@ class Command(StrEnum):
     MACHINE = "machine"
     PRIVACY = "privacy"
     REMIND = "remind"
+    LINK = "link"
+    GROUP = "group"
     EXPORT = "export"
     DELETE = "delete"
 
@@ -145,6 +149,30 @@ _WORDS: dict[Command, tuple[str, ...]] = {
         "التذكير اليومي",
         "المنطقة الزمنية",
     ),
+    Command.LINK: (
+        "link",
+        "ربط",
+        "الربط",
+        "ربط حساب",
+        "ربط حسابين",
+        "ربط الحساب",
+        "ربط الحسابات",
+        "ربط الحسابين",
+        "ربط حسابي",
+        "اربط حسابي",
+        "رمز الربط",
+    ),
+    Command.GROUP: (
+        "group",
+        "group quiz",
+        "اختبار جماعي",
+        "الاختبار الجماعي",
+        "كويز جماعي",
+        "مسابقة",
+        "المسابقة",
+        "مسابقة جماعية",
+        "اختبار المجموعة",
+    ),
     Command.EXPORT: ("export", "تصدير", "التصدير", "تصدير بياناتي", "تنزيل بياناتي", "نسخة من بياناتي"),
     Command.DELETE: (
         "delete",
@@ -166,8 +194,10 @@ _TAKES_ARGUMENT = (
     Command.EXERCISE,
     Command.CAP,
     Command.REMIND,
+    Command.LINK,
+    Command.GROUP,
 )
-_AS_WRITTEN = (Command.EXPLORE, Command.REMIND)
+_AS_WRITTEN = (Command.EXPLORE, Command.REMIND, Command.LINK)
 _FILLERS = frozenset(
     fold(word)
     for word in ("من فضلك لو سمحت رجاء أريد بدي أبغى أبي عايز عاوز نبي ممكن هل يمكن إلى الى يلا الآن please").split()
@@ -185,6 +215,8 @@ _LONGEST = max(len(word.split()) for word in _TABLE)
 _SLASHED = re.compile(r"/([a-z0-9_]{1,32})(?:@\w+)?(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
 _MOST = 80
 """Characters beyond which a text is no command."""
+_FEW = 3
+"""Words behind the command of a group's quiz that may be a lesson's name."""
 _NEAR = 0.74
 """Likeness from which a word counts as a near miss: one letter of a short word, two of a longer one."""
 
@@ -204,6 +236,10 @@ def parse(text: str) -> Said | None:
         rest = words[size:]
         if command is Command.CAP and rest and count(" ".join(rest)) is None:
             continue  # a question about some other limit
+        if command is Command.GROUP and len(rest) > _FEW and asking.read(" ".join(rest)).vague:
+            continue  # a question about something else
+        if command is Command.LINK and rest and not codes.read(" ".join(rest)):
+            continue  # a question about joining something else
         if command and (not rest or (command in _TAKES_ARGUMENT and command is not Command.START)):
             figures = _as_written(text, " ".join(words[:size])) if command in _AS_WRITTEN else ""
             return Said(command, figures or " ".join(rest))

@@ -16,7 +16,7 @@ from bot.engine.session import Pressed, Session
 AT_ONCE = timedelta(seconds=3)
 """So soon after itself a press is the same press."""
 _OPENING = frozenset(
-    {Op.GO, Op.QUIZ, Op.CARDS, Op.MYTHS, Op.EXPLORE, Op.EXAMPLE, Op.AGAIN, Op.REVIEW, Op.REPORT, Op.COMMAND}
+    {Op.GO, Op.QUIZ, Op.CARDS, Op.MYTHS, Op.EXPLORE, Op.EXAMPLE, Op.AGAIN, Op.REVIEW, Op.REPORT, Op.LINK, Op.COMMAND}
 )
 """What these lead to would be said or begun a second time; the others know by themselves what they were pressed for."""
 

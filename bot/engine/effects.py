@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Literal
 
 from bot.engine import questions, tries
+from bot.engine.groups.quiz import KeepGroupAnswer
+from bot.engine.linking import rows as linking
 from bot.engine.owned.rows import KeepFile
 from bot.engine.phrasing import Passage
 from bot.engine.remembering import rows as remembering
@@ -115,7 +117,8 @@ class Record:
     rows: tuple["Row", ...]
 
 
-Row = OpenAsk | CloseAsk | CountTry | remembering.Row | tries.Row | questions.Row | KeepWishes | KeepFile
+OfOthers = linking.Row | KeepGroupAnswer
+Row = OpenAsk | CloseAsk | CountTry | remembering.Row | tries.Row | questions.Row | KeepWishes | KeepFile | OfOthers
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,21 @@ class AskPhrasing:
     passages: tuple[Passage, ...]
 
 
-Effect = Say | Edit | CheckCode | RunCode | CancelRun | Record | Forget | MakeReport | AskPhrasing
+@dataclass(frozen=True, slots=True)
+class TellOther:
+    """Tell the learner in another of their chats, too, that accounts were joined, by an `AccountsJoined` there."""
+
+    chat: str
+
+
+@dataclass(frozen=True, slots=True)
+class Whisper:
+    """Tell a few words to whoever pressed, and to nobody else; not stored, and lost where nobody waits for them."""
+
+    text: str
+
+
+Effect = Whisper | Say | Edit | CheckCode | RunCode | CancelRun | Record | Forget | MakeReport | AskPhrasing | TellOther
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,8 +164,44 @@ class IncidentTold:
     age_s: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A member of a group: their own chat in it, their name as the platform tells it, and whether they are an admin."""
+
+    chat: str
+    name: str = ""
+    admin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAsked:
+    """A member asked for a quiz of the group: to begin or to end one, or for its board. In the group's own chat."""
+
+    by: Person
+    argument: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPressed:
+    """A member pressed a button of the group's quiz; the payload is untrusted."""
+
+    by: Person
+    payload: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFellDue:
+    """The time of a question came: to close it (`open`), or to go on behind it."""
+
+    ask: str
+    open: bool
+
+
 Event = (
     ChatOpened
+    | GroupAsked
+    | GroupPressed
+    | GroupFellDue
     | TextSent
     | CodeSent
     | FileSent

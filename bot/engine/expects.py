@@ -21,6 +21,10 @@ WHEN = "when:"
 """Begins the expectation of an hour or a zone for reminders; the slot's own name of their panel follows."""
 
 
+LINK = "link"
+"""The expectation of a code that joins accounts; nothing follows."""
+
+
 ERASE = "erase:"
 """Begins the expectation of the second word that deletes everything; its token and its time (in seconds) follow."""
 

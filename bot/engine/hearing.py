@@ -11,11 +11,12 @@ from bot.engine.bubbles import buttons, said
 from bot.engine.commands import Command
 from bot.engine.effects import Turn
 from bot.engine.events import TextSent
-from bot.engine.expects import ERASE, EXERCISE, NAME, PLAY, WHEN, Expects
+from bot.engine.expects import ERASE, EXERCISE, LINK, NAME, PLAY, WHEN, Expects
 from bot.engine.explorers import playing
 from bot.engine.intake import reading as intake
 from bot.engine.intake.types import Code, NotCode
 from bot.engine.letters import count, stripped
+from bot.engine.linking import asking as linking
 from bot.engine.moment import Moment
 from bot.engine.owned import erasing
 from bot.engine.questions import OF_CODE, OF_TERM
@@ -69,6 +70,8 @@ def _expected(moment: Moment, event: TextSent, *, is_code: bool) -> Turn | None:
             return reporting.typed(moment, event.text)
         case waits if waits.startswith(WHEN):
             return None if is_code else reminders.typed(moment, event.text)
+        case waits if waits.startswith(LINK):
+            return linking.typed(moment, event.text)
         case waits if waits.startswith(ERASE):
             return erasing.typed(moment, event.text)
         case waits if waits.startswith(PLAY):

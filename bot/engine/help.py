@@ -20,6 +20,7 @@ _LISTED = (
     Command.WHERE,
     Command.EXAMPLE,
     Command.QUIZ,
+    Command.GROUP,
     Command.CARDS,
     Command.REVIEW,
     Command.CAP,
@@ -35,6 +36,7 @@ _LISTED = (
     Command.BOARD,
     Command.MACHINE,
     Command.REMIND,
+    Command.LINK,
     Command.PRIVACY,
     Command.EXPORT,
     Command.DELETE,
@@ -112,6 +114,7 @@ def machine(moment: Moment) -> Turn:
     walls = sum(wall.stands for wall in able.walls)
     items = (
         words.say("machine.devices", devices=Code(devices)),
+        *((words.say("machine.gpus", n=able.device_count),) if able.device_count > 1 else ()),
         words.say("machine.slots", n=able.slots),
         *((words.say("machine.noise", noise=Number(percent(able.noise))),) if able.noise > 0 else ()),
         *((words.say("machine.walls", stand=walls, total=len(able.walls)),) if able.walls else ()),

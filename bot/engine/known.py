@@ -7,6 +7,10 @@ from typing import Any, Protocol, TypeVar
 from bot.engine import buttons
 from bot.engine.effects import Ask
 from bot.engine.events import ButtonPressed, DigestFellDue, Event, RunFinished, RunProgressed, TextSent
+from bot.engine.groups import quiz as groups
+from bot.engine.groups import wanted as of_group
+from bot.engine.linking import wanted as linking
+from bot.engine.linking.rows import Linking
 from bot.engine.owned import wanted as owned
 from bot.engine.owned.rows import Keeping
 from bot.engine.remembering import wanted as remembering
@@ -47,7 +51,7 @@ class KnownRun:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Rows to be loaded for one event; empty names mean none."""
+    """Rows to be loaded for one event; empty names mean none. `link` is a code, empty for the own accounts alone."""
 
     ask: str = ""
     run: str = ""
@@ -56,6 +60,8 @@ class Needs:
     last: str = ""
     wishes: bool = False
     own: bool = False
+    link: str | None = None
+    group: groups.Wanted | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,8 @@ class Known:
     keeping: Keeping = field(default_factory=Keeping)
     phrasing: bool = False
     doubted: bool = False
+    linking: Linking | None = None
+    group: groups.Found = field(default_factory=groups.Found)
 
 
 def needs(session: Session, event: Event) -> Needs:
@@ -91,6 +99,8 @@ def needs(session: Session, event: Event) -> Needs:
         remembered=remembering.wanted(session, event) or own or isinstance(event, DigestFellDue),
         wishes=reminders.wanted(session, event),
         own=own,
+        link=linking.wanted(session, event),
+        group=of_group.wanted(session, event),
     )
 
 

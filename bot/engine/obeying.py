@@ -56,8 +56,10 @@ def obeyed(moment: Moment, command: Said) -> Turn:
             return remembering.obeyed(moment, command)
         case Command.TEACHER:
             return telling.asked(moment)
-        case Command.MACHINE | Command.PRIVACY | Command.EXPORT | Command.DELETE | Command.REMIND:
+        case Command.MACHINE | Command.PRIVACY | Command.EXPORT | Command.DELETE | Command.REMIND | Command.LINK:
             return owned.obeyed(moment, command)
+        case Command.GROUP:
+            return moment.turn(*said(Paragraph(moment.words.say("group.for_groups"))))
         case _:
             return _in_lesson(moment, command)
 

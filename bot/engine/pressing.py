@@ -46,9 +46,9 @@ def pressed(moment: Moment, payload: str) -> Turn:
             return runs.again(moment, button.option) if button.op is Op.AGAIN else runs.cancelled(moment, button.ref)
         case Op.ACCEPT:
             return code.decided(moment, button.ref, button.option)
-        case Op.REMIND | Op.ERASE:
+        case Op.REMIND | Op.ERASE | Op.LINK:
             return owned.pressed(moment, button)
-        case Op.COMMAND:
+        case Op.COMMAND | Op.GROUP:
             return _commanded(moment, button)
         case Op.REVIEW | Op.REPORT:
             return remembering.pressed(moment, button)
@@ -63,6 +63,8 @@ def pressed(moment: Moment, payload: str) -> Turn:
 
 
 def _commanded(moment: Moment, button: Button) -> Turn:
+    if button.op is Op.GROUP:
+        return obeying.obeyed(moment, Said(Command.GROUP))
     known = button.ref in set(Command)
     return obeying.obeyed(moment, Said(Command(button.ref))) if known else asks.refused(moment, "button.outdated")
 

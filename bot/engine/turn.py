@@ -12,6 +12,7 @@ from bot.engine import code, doubles, hearing, help, incidents, pressing, runs, 
 from bot.engine.answering import rephrased
 from bot.engine.effects import Turn
 from bot.engine.events import (
+    AccountsJoined,
     ButtonPressed,
     ChatBlocked,
     ChatOpened,
@@ -20,16 +21,21 @@ from bot.engine.events import (
     DigestFellDue,
     Event,
     FileSent,
-    OddSent,
+    GroupAsked,
+    GroupFellDue,
+    GroupPressed,
     IncidentTold,
+    OddSent,
     Phrased,
     ReportMade,
     RunFinished,
     RunProgressed,
     TextSent,
 )
+from bot.engine.groups import playing as groups
 from bot.engine.known import Dice, Known
 from bot.engine.letters import whole
+from bot.engine.linking import asking as linking
 from bot.engine.moment import Moment
 from bot.engine.reminders import digests
 from bot.engine.session import Session
@@ -60,20 +66,22 @@ def take_turn(  # noqa: PLR0913 - everything a turn depends on is an argument
             return runs.finished(moment, event)
         case CodeChecked():
             return code.checked(moment, event)
-        case DigestFellDue():
-            return digests.fell_due(moment)
-        case ChatBlocked():
-            return digests.blocked(moment)
+        case DigestFellDue() | ChatBlocked():
+            return digests.fell_due(moment) if isinstance(event, DigestFellDue) else digests.blocked(moment)
         case ReportMade():
             return telling.made(moment, event)
+        case AccountsJoined():
+            return linking.joined(moment)
         case Phrased():
             return rephrased.came(moment, event)
+        case GroupAsked() | GroupPressed() | GroupFellDue():
+            return groups.taken(moment, event)
+        case IncidentTold():
+            return incidents.told(moment, event)
         case ChatOpened() | TextSent() | CodeSent() | FileSent() | OddSent() | ButtonPressed():
             if doubles.twice(session, event, now):
                 return Turn(session)
             moment, back = digests.returned(moment)
-        case IncidentTold():
-            return incidents.told(moment, event)
             settled, notice = settling.settled(moment)
             turn = _still_told(settled.session, _answered(settled, event)).after(*back, *notice)
             return doubles.noted(session, event, turn, now)

@@ -179,6 +179,23 @@ files = Table(
 )
 Index("ix_files_chat", files.c.chat)
 
+links = Table(
+    "links",
+    metadata,
+    _learner(key=True),
+    Column("chat", String(12), ForeignKey("chats.id", ondelete="CASCADE"), nullable=False),
+    Column("code", String(12), nullable=False, unique=True),
+    Column("made_at", UtcTime, nullable=False),
+)
+
+guesses = Table(
+    "guesses",
+    metadata,
+    _learner(key=True),
+    Column("wrong", Integer, nullable=False),
+    Column("since", UtcTime, nullable=False),
+)
+
 sweeps = Table(
     "sweeps",
     metadata,
@@ -213,3 +230,19 @@ questions = Table(
 )
 Index("ix_questions_learner", questions.c.learner)
 Index("ix_questions_asked_at", questions.c.asked_at)
+
+group_answers = Table(
+    "group_answers",
+    metadata,
+    Column("ask", String(12), primary_key=True),
+    Column("chat", String(12), ForeignKey("chats.id", ondelete="CASCADE"), primary_key=True),
+    _learner(),
+    Column("room", String(12), ForeignKey("chats.id", ondelete="CASCADE"), nullable=False),
+    Column("quiz", String(12), nullable=False),
+    Column("name", String(40), nullable=False),
+    Column("answer", String(40), nullable=False),
+    Column("points", Integer, nullable=False),
+    Column("answered_at", UtcTime, nullable=False),
+)
+Index("ix_group_answers_quiz", group_answers.c.quiz)
+Index("ix_group_answers_learner", group_answers.c.learner)

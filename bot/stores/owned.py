@@ -20,7 +20,7 @@ from bot.engine.owned.rows import KeepFile
 from bot.engine.replies import Reply
 from bot.errors import SessionError, StoreError
 from bot.ports import Leaving, StoredFile
-from bot.stores import learned, locks, posted, questions, tables
+from bot.stores import grouping, learned, locks, posted, questions, tables
 from bot.stores.doors import Door
 
 OF_NOBODY: Mapping[str, str] = {
@@ -29,6 +29,7 @@ OF_NOBODY: Mapping[str, str] = {
     "paces": "when the last calls went out, by hashed names: gone after some minutes",
     "incidents": "what is wrong with the installation, and which bot looks after it",
     "difficulties": "how hard an item is for everybody",
+    "servers": "what a server's owner set: channels, roles and hours, nobody's name",
     "sweeps": "how far old things were swept",
 }
 _UNCOPIED: Mapping[str, frozenset[str]] = {
@@ -36,8 +37,8 @@ _UNCOPIED: Mapping[str, frozenset[str]] = {
     "wishes": frozenset({"leased_by", "leased_until"}),
     "mailboxes": frozenset({"held_by", "held_until"}),
     "runs": frozenset({"held_by", "held_until"}),
-}
     "chats": frozenset({"checking_answers", "checking_address"}),
+}
 """Columns that a copy leaves out: the bytes of earlier copies, and which bot sends a reminder, brings replies or runs."""
 _JSON = frozenset({"session", "blocks", "job", "result", "options", "offered", "unmatched", "memory", "memory_before"})
 _LONGEST_ANSWER = 80
@@ -84,6 +85,7 @@ async def forget(connection: AsyncConnection, chat: str) -> None:
     own = select(table.c.platform, table.c.external).where(table.c.learner == learner).order_by(table.c.id)
     for row in (await connection.execute(own)).all():
         await locks.account(connection, row.platform, row.external)  # whose next chat would be this learner's
+    await grouping.take_back(connection, learner)
     for table in reversed(metadata.sorted_tables):
         if is_of_a_learner(table):
             await connection.execute(delete(table).where(_mine(table, learner)))
@@ -166,6 +168,7 @@ class SqlOwned:
             answers = await _emptied(connection, before)
             drafts = await _undrafted(connection, before)
             await questions.forget(connection, before)
+            await grouping.forget(connection, before)
             await connection.execute(update(table).where(table.c.name == _SWEPT).values(done_to=before))
         return Swept(runs, files, faded, answers, drafts)
 

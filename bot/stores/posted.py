@@ -54,6 +54,15 @@ Index("ix_arrivals_done", arrivals.c.platform, arrivals.c.done, arrivals.c.posit
 _WAITING = text("NOT done")
 Index("ix_arrivals_lane", arrivals.c.platform, arrivals.c.lane, sqlite_where=_WAITING, postgresql_where=_WAITING)
 
+servers = Table(
+    "servers",
+    metadata,
+    Column("platform", String(16), primary_key=True),
+    Column("server", String(32), primary_key=True),
+    Column("rules", Text, nullable=False),
+    Column("changed_at", UtcTime, nullable=False),
+)
+
 lanes = Table(
     "lanes",
     metadata,

@@ -32,7 +32,7 @@ from bot.engine.remembering import mastery, memory, rows, streaks
 from bot.engine.remembering.kept import CAP, CardRow, Remembered
 from bot.engine.remembering.mastery import Difficulty, Topic
 from bot.engine.remembering.streaks import Streak
-from bot.stores import learned, tables
+from bot.stores import learned, tables, visiting
 
 _MOST_REVIEWS = 400
 """Reviews of late that are loaded: more than any daily cap."""
@@ -110,7 +110,7 @@ async def load(connection: AsyncConnection, chat: str) -> Remembered:
         reviews=tuple(late),
         zone=found.zone or "UTC",
         cap=CAP if found.daily_cap is None else found.daily_cap,
-        off=_off(found.days_off),
+        off=off_of(found.days_off),
     )
 
 
@@ -127,7 +127,7 @@ async def learn(connection: AsyncConnection, chat: str, what: rows.Learned) -> N
         case _:
             assert_never(what)
     before = _streak(found)
-    after = streaks.practised(before, days.day_of(what.at, found.zone or "UTC"), _off(found.days_off))
+    after = streaks.practised(before, days.day_of(what.at, found.zone or "UTC"), off_of(found.days_off))
     if after != before:
         values = {"days": after.days, "last_day": after.last_day, "freezes": after.freezes, "week": after.week}
         await _put(connection, learned.streaks, {"learner": found.learner}, values)
@@ -152,6 +152,8 @@ async def keep(connection: AsyncConnection, chat: str, row: rows.Row, now: datet
         case rows.Visited(stop):
             visited = _insert(connection, learned.visits).values(learner=learner, stop=stop, first_at=now)
             await connection.execute(visited.on_conflict_do_nothing())
+            await visiting.elsewhere(connection, chat, learner, stop)
+            await visiting.elsewhere(connection, chat, learner, stop)
         case _:
             assert_never(row)
 
@@ -287,7 +289,7 @@ def _who(chat: str, also: Table | None = None, on: ColumnElement[bool] | None = 
     )
 
 
-def _off(text: str | None) -> frozenset[int]:
+def off_of(text: str | None) -> frozenset[int]:
     """Read the digits of the days off, Monday being 0."""
     return frozenset(int(each) for each in text or "" if each in "0123456")
 

@@ -34,7 +34,7 @@ async def load(connection: AsyncConnection, chat: str) -> Wishes | None:
     table, chats = learned.wishes, tables.chats
     wanted = select(table).join_from(chats, table, table.c.learner == chats.c.learner).where(chats.c.id == chat)
     row = (await connection.execute(wanted)).one_or_none()
-    return None if row is None else _wishes(row)
+    return None if row is None else wishes_of(row)
 
 
 async def keep(connection: AsyncConnection, chat: str, row: KeepWishes) -> None:
@@ -53,8 +53,15 @@ async def keep(connection: AsyncConnection, chat: str, row: KeepWishes) -> None:
     ).one()
     if (found.last_day or "") != row.known_day:
         raise StaleError
-    wishes = row.wishes
-    values = {
+    values = values_of(row.wishes)
+    to = (sqlite if locks.is_sqlite(connection) else postgresql).insert(table)
+    put = to.values(learner=found.learner, daily_cap=CAP, **values)
+    await connection.execute(put.on_conflict_do_update(index_elements=["learner"], set_=values))
+
+
+def values_of(wishes: Wishes) -> dict[str, Any]:
+    """Give what a row holds of wishes that nobody is sending a digest for."""
+    return {
         "zone": wishes.zone or _UNSET_ZONE,
         "reminders": wishes.reminders,
         "remind_minute": wishes.minute,
@@ -67,9 +74,6 @@ async def keep(connection: AsyncConnection, chat: str, row: KeepWishes) -> None:
         "leased_by": "",
         "leased_until": None,
     }
-    to = (sqlite if locks.is_sqlite(connection) else postgresql).insert(table)
-    put = to.values(learner=found.learner, daily_cap=CAP, **values)
-    await connection.execute(put.on_conflict_do_update(index_elements=["learner"], set_=values))
 
 
 class SqlReminding:
@@ -138,7 +142,8 @@ async def _chats(
     return tuple(DueDigest(row.id, row.next_at, bool(row.silent)) for row in found)
 
 
-def _wishes(row: Row[Any]) -> Wishes:
+def wishes_of(row: Row[Any]) -> Wishes:
+    """Read the wishes of a row."""
     unset = row.zone == _UNSET_ZONE and not row.reminders
     return Wishes(
         zone="" if unset else row.zone,

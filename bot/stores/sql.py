@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.engine import effects, replies
 from bot.engine import session as sessions
+from bot.engine.groups import quiz as groups
 from bot.engine.known import Known, KnownRun, Needs
 from bot.engine.session import Session
 from bot.engine.teaching.figures import Report
@@ -27,6 +28,7 @@ from bot.ports import ChatRow, Opened, Shown, UnfinishedCheck, UnfinishedRun
 from bot.posting.ports import ORIGIN, Origin
 from bot.stores import (
     attempting,
+    grouping,
     incidents,
     joining,
     locks,
@@ -39,6 +41,7 @@ from bot.stores import (
     tables,
 )
 from bot.stores.doors import Door
+from bot.stores.grouping import RoomDue
 from bot.stores.outbox import SqlOutbox
 from content.schema import Course
 from sandbox_runner import codec
@@ -77,6 +80,10 @@ class SqlStore:
         """Give the part that knows which digests fell due."""
         return reminding.SqlReminding(self._reader, self._writer)
 
+    def incidents(self) -> incidents.SqlIncidents:
+        """Give the part that knows what is wrong with the installation."""
+        return incidents.SqlIncidents(self._reader, self._writer)
+
     def outbox(self) -> SqlOutbox:
         """Give the outbox and inbox over the same connections, for platforms that need them."""
         return SqlOutbox(self._reader, self._writer)
@@ -88,10 +95,6 @@ class SqlStore:
 
     def hashed(self, learner: str) -> str:
         """Give the learner's name outside the store: HMAC-SHA-256, 32 hex digits."""
-    def incidents(self) -> incidents.SqlIncidents:
-        """Give the part that knows what is wrong with the installation."""
-        return incidents.SqlIncidents(self._reader, self._writer)
-
         return hmac.new(self._key, learner.encode(), hashlib.sha256).hexdigest()[:32]
 
     # --- chats --------------------------------------------------------------------------------------------------------
@@ -142,6 +145,22 @@ class SqlStore:
         )
         return ChatRow(chat, session.learner)
 
+    async def room(self, platform: str, external: str, now: datetime) -> str:
+        """Give the chat of a group, which is nobody's; made when it is new."""
+        table = tables.chats
+        found = select(table.c.id).where(table.c.platform == platform, table.c.external == external)
+        async with self._reader.connect() as connection:
+            chat: str | None = (await connection.execute(found)).scalar_one_or_none()
+        if chat is not None:
+            return chat
+        async with self._writer.begin() as connection:
+            return await grouping.make(connection, platform, external, now, self._identity())
+
+    async def rooms_due(self, platform: str, before: datetime | None = None) -> tuple[RoomDue, ...]:
+        """Give what falls due in groups, or what fell due before a time."""
+        async with self._reader.connect() as connection:
+            return await grouping.due(connection, platform, before)
+
     async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
         """Give every reply said or edited after `change`, as it stands now."""
         table = tables.replies
@@ -164,13 +183,13 @@ class SqlStore:
             row = (await connection.execute(wanted)).one_or_none()
         return None if row is None or row.taken else Opened(self._session(row.session, row.learner), row.revision)
 
-    def _session(self, text: str, learner: str) -> Session:
+    def _session(self, text: str, learner: str | None) -> Session:
         try:
             return sessions.from_json(text)
         except SessionError as error:
             # A place is lost, the learner is not: answers, runs and replies stand in tables of their own.
             LOG.warning("a session was begun anew: %s", error)
-            return Session(learner=self.hashed(learner))
+            return Session(learner=self.hashed(learner) if learner else "")
 
     async def load(self, chat: str, needs: Needs) -> Known:
         """Load the rows named, of this chat only."""
@@ -190,7 +209,20 @@ class SqlStore:
             wishes = await reminding.load(connection, chat) if needs.wishes else None
             private = await owned.is_private(connection, chat) if needs.own else True
             own = await owned.load(connection, chat) if needs.own and private else None
-        return Known(ask=ask, run=run, last=last, card=card, remembered=kept, tries=tried, wishes=wishes, own=own)
+            linking = await joining.load(connection, chat, needs.link) if needs.link is not None else None
+            group = await grouping.load(connection, needs.group) if needs.group is not None else groups.Found()
+        return Known(
+            ask=ask,
+            run=run,
+            last=last,
+            card=card,
+            remembered=kept,
+            tries=tried,
+            wishes=wishes,
+            own=own,
+            linking=linking,
+            group=group,
+        )
 
     async def commit(
         self, chat: str, key: str, revision: int, turn: effects.Turn, now: datetime
@@ -198,14 +230,14 @@ class SqlStore:
         """Save a turn whole; None, with nothing changed, when the key was taken or the chat changed meanwhile."""
         try:
             return await self._commit(chat, key, revision, turn, now)
-        except (attempting.TakenMeanwhileError, reminding.StaleError):
+        except (attempting.TakenMeanwhileError, reminding.StaleError, joining.UsedMeanwhileError):
             return None
 
     async def _commit(
         self, chat: str, key: str, revision: int, turn: effects.Turn, now: datetime
     ) -> tuple[Shown, ...] | None:
         async with self._writer.begin() as connection:
-            await locks.learner_of(connection, chat)
+            await joining.locked(connection, chat, turn)
             row = await _claim(connection, chat, key, revision)
             if row is None or row.taken:
                 return None
@@ -222,6 +254,7 @@ class SqlStore:
             if begun:
                 await running.hold(connection, self._holder, self.lease_s, begun)
             pending = turn.session.pending
+            checking = pending is not None and not pending.offered
             await connection.execute(
                 update(tables.chats)
                 .where(tables.chats.c.id == chat)
@@ -234,8 +267,8 @@ class SqlStore:
                     last_number=max([row.last_number, *(one.number for one in shown)]),
                     last_change=max([row.last_change, *(one.change for one in shown)]),
                     changed_at=now,
+                    due_at=grouping.due_at(turn.session),
                 )
-            checking = pending is not None and not pending.offered
             )
             return shown
 

@@ -1,16 +1,17 @@
-"""The commands that belong to no lesson: what is kept of the learner, a copy, deletion, reminders, the machine."""
+"""The commands that belong to no lesson: what is kept, a copy, deletion, joining, reminders, the machine."""
 
 from bot.engine import help, presses  # noqa: A004
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Button, Op
 from bot.engine.commands import Command, Said
 from bot.engine.effects import Turn
+from bot.engine.linking import asking as linking
 from bot.engine.moment import Moment
 from bot.engine.owned import erasing, export
 from bot.engine.reminders import asking
 from bot.engine.replies import Bullets, Heading, Paragraph
 
-_LISTED = ("identity", "kept", "code", "asked", "board", "reminders", "never")
+_LISTED = ("identity", "kept", "code", "asked", "board", "group", "reminders", "never")
 
 
 def obeyed(moment: Moment, command: Said) -> Turn:
@@ -22,6 +23,8 @@ def obeyed(moment: Moment, command: Said) -> Turn:
             return erasing.asked(moment)
         case Command.REMIND:
             return asking.asked(moment, command.argument)
+        case Command.LINK:
+            return linking.asked(moment, command.argument)
         case Command.PRIVACY:
             return privacy(moment)
         case _:
@@ -29,7 +32,9 @@ def obeyed(moment: Moment, command: Said) -> Turn:
 
 
 def pressed(moment: Moment, button: Button) -> Turn:
-    """Answer a button of reminders, or the second word of a deletion."""
+    """Answer a button of reminders, or the second word of a deletion or of a joining."""
+    if button.op is Op.LINK:
+        return linking.pressed(moment, button)
     if button.op is Op.ERASE:
         return erasing.pressed(moment, button.ref, button.option)
     return asking.pressed(moment, button)
