@@ -29,9 +29,17 @@ def at_hand(moment: Moment) -> Turn:
     tried = dict.fromkeys(kept.attempt.exercise for kept in moment.known.tries.recent)
     lesson = moment.here()
     pairs = [pair for each in tried if (pair := tasks.find(moment, each))]
-    pairs = pairs or ([(lesson, task) for task in lesson.exercises] if lesson else [])
-    choices = tuple(Choice(_title(moment, task), encode(Op.BOARD, task.id)) for _, task in pairs)
-    return moment.turn(*said(Paragraph(moment.words.say("board.which")), *buttons(*choices)))
+    offered = tuple(_choice(moment, task) for _, task in pairs) or (choices(moment, lesson) if lesson else ())
+    return moment.turn(*said(Paragraph(moment.words.say("board.which")), *buttons(*offered)))
+
+
+def choices(moment: Moment, lesson: Lesson) -> tuple[Choice, ...]:
+    """Give the buttons to the boards of a lesson's exercises."""
+    return tuple(_choice(moment, task) for task in lesson.exercises)
+
+
+def _choice(moment: Moment, task: Exercise) -> Choice:
+    return Choice(_title(moment, task), encode(Op.BOARD, task.id))
 
 
 def pressed(moment: Moment, exercise_id: str, option: str) -> Turn:

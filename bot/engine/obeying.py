@@ -51,7 +51,7 @@ def obeyed(moment: Moment, command: Said) -> Turn:
         case Command.TIME | Command.RUN:
             return _code_wanted(moment, command.command)
         case Command.ATTEMPTS | Command.BOARD:
-            return attempts.listed(moment) if command.command is Command.ATTEMPTS else boards.at_hand(moment)
+            return attempts.listed(moment) if command.command is Command.ATTEMPTS else _board(moment, command.argument)
         case Command.REVIEW | Command.PROGRESS | Command.PLACEMENT | Command.CAP:
             return remembering.obeyed(moment, command)
         case Command.TEACHER:
@@ -148,16 +148,43 @@ def _in_lesson(moment: Moment, command: Said) -> Turn:
         case Command.MYTHS:
             return myths.begun(moment, lesson)
         case Command.EXAMPLE:
+            if _is_beyond(command.argument, len(lesson.examples)):
+                choices = tuple(presses.run_example(moment, lesson, example) for example in lesson.examples)
+                return _none_such(moment, "example.unknown", command.argument, choices)
             return example_run(moment, lesson, _example(moment, lesson, command.argument))
         case Command.EXERCISE:
-            at = (ordinal(command.argument) or 1) - 1
-            return exercises.shown(moment, lesson, lesson.exercises[min(max(at, 0), len(lesson.exercises) - 1)])
+            if _is_beyond(command.argument, len(lesson.exercises)):
+                tasks = tuple(presses.exercise(moment, lesson, task) for task in lesson.exercises)
+                return _none_such(moment, "exercise.unknown", command.argument, tasks)
+            return exercises.shown(moment, lesson, lesson.exercises[(ordinal(command.argument) or 1) - 1])
         case Command.EXPLORE:
             place = Place(lesson.slug, Part.EXPLORER)
             typed = command.argument
             return playing.shown(moment, lesson, typed) if typed else reading.opened(moment, place)
         case _:
             return help.helped(moment)
+
+
+def _is_beyond(argument: str, last: int) -> bool:
+    """Tell whether a number names none of so many things in a row."""
+    number = ordinal(argument) if argument else None
+    return number is not None and not 1 <= number <= last
+
+
+def _none_such(moment: Moment, key: str, argument: str, choices: tuple[Choice, ...]) -> Turn:
+    """Say that nothing in the lesson has this number, and which there are."""
+    note = moment.words.say(key, n=len(choices), number=ordinal(argument) or 0)
+    return moment.turn(*said(Paragraph(note), *buttons(*choices)))
+
+
+def _board(moment: Moment, argument: str) -> Turn:
+    """Show the board of the exercise with a number in the lesson at hand, or of the one at hand."""
+    lesson = moment.here()
+    if lesson is None or not argument or ordinal(argument) is None:
+        return boards.at_hand(moment)
+    if _is_beyond(argument, len(lesson.exercises)):
+        return _none_such(moment, "exercise.unknown", argument, boards.choices(moment, lesson))
+    return boards.pressed(moment, lesson.exercises[(ordinal(argument) or 1) - 1].id, "")
 
 
 def _example(moment: Moment, lesson: Lesson, argument: str) -> Example:
