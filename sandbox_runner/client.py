@@ -20,6 +20,7 @@ from sandbox_runner.errors import SetupError, UnavailableError, WireError
 from sandbox_runner.frames import ASK_BYTES, Cancel, Submit, pack
 from sandbox_runner.protocol import Capabilities, Ending, Event, Finished, Job, Result
 from sandbox_runner.settings import read_settings
+from sandbox_runner.spawning import started
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +215,12 @@ class EmbeddedRunner:
         try:
             await self._spawn()
             await self._ready(client)
-        except BaseException:
+        except BaseException as failed:
             await client.close()
             await self.close()
+            if isinstance(failed, OSError):
+                message = f"the embedded runner cannot be started: {failed.strerror or failed}"
+                raise UnavailableError(message) from failed
             raise
         self._client = client
         self._keeper = asyncio.create_task(self._keep(), name="embedded runner")
@@ -247,14 +251,16 @@ class EmbeddedRunner:
         words = ("serve", "--socket", f"{self._folder}/runner", "--secret-fd", str(theirs))
         try:
             os.write(ours, self._secret.encode() + b"\n")
-            self._child = await asyncio.create_subprocess_exec(
-                *self._program,
-                *words,
-                *self._arguments,
-                stdin=asyncio.subprocess.DEVNULL,
-                pass_fds=(theirs,),
-                env=self._environment,
-                start_new_session=True,  # a Ctrl-C at the terminal is for the bot, which ends its runner in order
+            self._child = await started(
+                lambda: asyncio.create_subprocess_exec(
+                    *self._program,
+                    *words,
+                    *self._arguments,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    pass_fds=(theirs,),
+                    env=self._environment,
+                    start_new_session=True,  # a Ctrl-C at the terminal is for the bot, which ends its runner in order
+                )
             )
         except BaseException:
             os.close(ours)

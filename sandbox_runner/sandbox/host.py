@@ -23,6 +23,7 @@ from sandbox_runner.sandbox.policy import Policy, load_policy
 from sandbox_runner.sandbox.port import Staged
 from sandbox_runner.sandbox.probing import Setting
 from sandbox_runner.sandbox.reaping import Reaper
+from sandbox_runner.spawning import started
 
 BASE_UID = 64100
 PROGRAMS_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -191,10 +192,12 @@ class Host:
             SetupError: it does not start.
         """
         try:
-            return await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-S", str(_LAUNCH),
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-                pass_fds=tuple(lines.inner.values()), env={"PATH": PROGRAMS_PATH}, cwd="/",
+            return await started(
+                lambda: asyncio.create_subprocess_exec(
+                    sys.executable, "-I", "-S", str(_LAUNCH),
+                    stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+                    pass_fds=tuple(lines.inner.values()), env={"PATH": PROGRAMS_PATH}, cwd="/",
+                )
             )  # fmt: skip
         except BaseException as failed:
             lines.close_outer()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox_runner.errors import SetupError
+from sandbox_runner.spawning import started
 
 INSIDE = "/env"
 _ASK = """
@@ -109,13 +110,15 @@ def _font_lists(folder: Path) -> tuple[Path, ...]:
 
 async def _output(path: str, *args: str, environment: dict[str, str] | None = None) -> bytes:
     try:
-        process = await asyncio.create_subprocess_exec(
-            path,
-            *args,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=environment or {"PATH": "/usr/bin:/bin"},
+        process = await started(
+            lambda: asyncio.create_subprocess_exec(
+                path,
+                *args,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=environment or {"PATH": "/usr/bin:/bin"},
+            )
         )
     except OSError as missing:
         message = f"{path}: the learners' interpreter does not start: {missing.strerror}"
