@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from content import beginning, loader, recorded, schema, table
+from content import beginning, loader, places, recorded, schema, table
 from content.faults import CourseError
 
 
@@ -51,6 +51,9 @@ def schema_text() -> str:
 
 def _check(root: Path, *, as_json: bool, release: bool) -> int:
     course, faults = loader.survey(root)
+    if course and (filled := places.given()):
+        faults = tuple(places.unfilled(root / "phrases.yaml", course.phrases, filled))
+        course = None if faults else course
     wanting = recorded.wanting(course) if course else []
     left_over = beginning.unwritten(root)
     if as_json:

@@ -6,7 +6,7 @@ Law: what is too long is cut in the middle, never at its end; everything here is
 from bot.engine.figures import plain, size
 from bot.engine.moment import Moment
 from bot.engine.replies import Attachment, Block, Bullets, Code, CodeBlock, Number, Paragraph, Spans
-from sandbox_runner.protocol import Note, Result, Stream
+from sandbox_runner.protocol import Ending, Note, Result, Stream
 
 _SHOWN = 3000
 """Characters of a stream that a reply shows."""
@@ -16,6 +16,11 @@ _MOST_NOTES = 8
 _MOST_ATTACHED = 8 << 20
 """Characters of base64 that a reply carries."""
 CUT = "…"
+
+
+def is_cut_badly(result: Result) -> bool:
+    """Tell whether code was refused not for its Python but for how it is cut into variants: a flag says how."""
+    return result.ending is Ending.SYNTAX_ERROR and bool(result.flags)
 
 
 def fault(moment: Moment, result: Result, source: str) -> tuple[Block, ...]:
@@ -31,7 +36,7 @@ def fault(moment: Moment, result: Result, source: str) -> tuple[Block, ...]:
         title = words.text("fault.line", line=found.line)
         blocks.append(CodeBlock(line, "python", title))
     told_in_full = found.last_line in result.stderr.head + result.stderr.tail
-    if found.last_line and not told_in_full:
+    if found.last_line and not told_in_full and not is_cut_badly(result):
         blocks.append(CodeBlock(found.last_line[:_SHOWN], "pytb", words.text("fault.title")))
     if words.has(hint):
         blocks.append(Paragraph(words.say(hint)))

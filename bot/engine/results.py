@@ -56,6 +56,8 @@ def ending_of(moment: Moment, result: Result) -> Spans:
             return words.say("ending.ok_time" if result.variants else "ending.ok_nothing_timed")
         quiet = not (result.stdout.bytes or result.stderr.bytes or result.value or result.files)
         return words.say("ending.ok_quiet" if quiet else "ending.ok")
+    if outputs.is_cut_badly(result):
+        return words.say("ending.cells")
     own = _own_exit(moment, result)
     return own or words.say(f"ending.{result.ending}")
 
