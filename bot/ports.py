@@ -107,6 +107,10 @@ class Chats(Protocol):
         """Give the chat of this account, made when it is new; `account` names whose, where one may have several."""
         ...
 
+    async def room(self, platform: str, external: str, now: datetime) -> str:
+        """Give the chat of a group, which is nobody's and has a session of its own; made when it is new."""
+        ...
+
     async def since(self, chat: str, change: int) -> tuple[Shown, ...]:
         """Give every reply that was said or edited after `change`, each as it stands now, in order of number."""
         ...
@@ -269,12 +273,6 @@ class Reminding(Protocol):
         ...
 
 
-class Store(Turns, Chats, Runs, Checks, Reports, Protocol):
-    """All that the shell asks of a database."""
-
-    def owned(self) -> Owned:
-        """Give the part that knows what belongs to one learner."""
-        ...
 @dataclass(frozen=True, slots=True)
 class Backlog:
     """What waits: runs without an end, chats of a platform whose replies are not out, updates without an answer.
@@ -360,3 +358,9 @@ class Counts(Protocol):
         ...
 
 
+class Store(Turns, Chats, Runs, Checks, Reports, Protocol):
+    """All that the shell asks of a database."""
+
+    def owned(self) -> Owned:
+        """Give the part that knows what belongs to one learner."""
+        ...

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from bot.engine.groups.quiz import Quiz
 from bot.engine.questions import Offered
 from bot.errors import SessionError
 from sandbox_runner import codec
@@ -97,6 +98,7 @@ class Session:
     `aside` are series left in the middle. To the open ask belong `hinted` (hints shown), `tried` (failed answers),
     `marked` (options marked or placed, not confirmed yet), `panel` (the slot of the reply that shows the marks) and
     `earned` (the best credit of a partial answer); to that of a card `quick` (flipped at once).
+    `group` is the quiz of a group; the session of a group's own chat has nothing else, and no learner.
     """
 
     learner: str
@@ -127,6 +129,7 @@ class Session:
     pressed: Pressed | None = None
     pairs: tuple[tuple[Side, ...], ...] = ()
     reminded: int = 0
+    group: Quiz | None = None
 
     def with_(self, **changes: object) -> "Session":
         """Give a copy with some fields changed."""

@@ -90,7 +90,7 @@ chats = Table(
     "chats",
     metadata,
     Column("id", String(12), primary_key=True),
-    Column("learner", String(12), ForeignKey("learners.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("learner", String(12), ForeignKey("learners.id", ondelete="CASCADE"), index=True),
     Column("platform", String(16), nullable=False),
     Column("external", String(64), nullable=False),
     Column("session", Text, nullable=False),
@@ -101,9 +101,11 @@ chats = Table(
     Column("changed_at", UtcTime, nullable=False),
     Column("checking_answers", String(32)),
     Column("checking_address", String(64)),
+    Column("due_at", UtcTime),
     UniqueConstraint("platform", "external"),
 )
 Index("ix_chats_checking", chats.c.checking, sqlite_where=chats.c.checking)
+Index("ix_chats_due_at", chats.c.due_at)
 
 
 def is_private() -> ColumnElement[bool]:

@@ -1,0 +1,1 @@
+"""Quizzes that anybody in a group may answer."""
