@@ -87,6 +87,8 @@ def _examples(draft: Draft) -> None:
             draft.fault(path, "an example that is run has no expected output", right)
         if len(set(example.devices)) != len(example.devices) or not example.devices:
             draft.fault((*path, "devices"), "a device is named twice or none is", "name each device once")
+        if example.gpus != 1 and "cuda" not in example.devices:
+            draft.fault((*path, "gpus"), "GPUs are named and `cuda` is not", "add cuda to devices, or leave gpus out")
 
 
 def _raw_ids(draft: Draft, key: str) -> dict[str, int]:

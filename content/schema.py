@@ -119,7 +119,10 @@ class Expected(Closed):
 
 
 class Example(Closed):
-    """A runnable file. `time` measures its `# %%` cells against each other; `run` shows what it prints."""
+    """A runnable file. `time` measures its `# %%` cells against each other; `run` shows what it prints.
+
+    `gpus` is how many GPUs it needs on `cuda`, or `all` where it uses as many as there are; `memory_mib` is for each.
+    """
 
     id: Id
     title: Prose
@@ -129,6 +132,7 @@ class Example(Closed):
     expected: Expected | None = None
     memory_mib: int = Field(default=2048, ge=64)
     run_s: float = Field(default=10.0, gt=0)
+    gpus: Annotated[int, Field(ge=1, le=64)] | Literal["all"] = 1
 
 
 # --- what a learner is asked ------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import json
 import secrets
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,6 +77,9 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument("file", metavar="FILE", help="a Python file; - reads standard input")
         one.add_argument("--json", action="store_true", help="print the result as JSON")
         one.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where it runs; never elsewhere")
+        one.add_argument("--gpus", metavar="N", type=_count(64), default=1, help="on how many GPUs at once; with cuda")
+        one.add_argument("--run-s", metavar="S", type=_count(3600), help="how long its own code may take, in seconds")
+        one.add_argument("--memory-mib", metavar="M", type=_count(1 << 20), help="how much memory it may have")
         if name == "time":
             one.add_argument("--budget", choices=[budget.value for budget in Budget], default=Budget.DEFAULT.value)
     prepare = commands.add_parser("prepare", help="keep what torch's compiler makes of files of ours, for warm starts")
@@ -94,17 +97,20 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--secret-file", metavar="FILE", help="the secret that bots must know")
     parser.add_argument("--nats", metavar="URL", help="take jobs from a broker: nats+tls://HOST:PORT, here nats://")
     parser.add_argument("--name", metavar="NAME", help="this runner's name at the broker")
-    parser.add_argument("--slots", metavar="N", type=_slots, help="how many jobs run at once")
+    parser.add_argument("--slots", metavar="N", type=_count(256), help="how many jobs run at once")
     parser.add_argument("--accept-missing", metavar="NAME", action="append", default=[], help="a wall to do without")
     # For a bot that starts a runner of its own: a pipe with the secret, whose end means that the bot is gone.
     parser.add_argument("--secret-fd", metavar="N", type=int, help=argparse.SUPPRESS)
 
 
-def _slots(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 256):  # noqa: PLR2004 - as the setting's bounds
-        message = f"{text!r} is not a whole number from 1 to 256"
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
+def _count(most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and 1 <= int(text[:8]) <= most):
+            message = f"{text!r} is not a whole number from 1 to {most}"
+            raise argparse.ArgumentTypeError(message)
+        return int(text)
+
+    return read
 
 
 def _settings(call: argparse.Namespace) -> Settings:
@@ -183,8 +189,14 @@ async def _one_job(call: argparse.Namespace, settings: Settings, assemble: Assem
     kind = JobKind(call.command)
     name, source = _read(call.file)
     budget = Budget(call.budget) if kind is JobKind.TIME else Budget.DEFAULT
-    device = Device(call.device)
-    job = Job(secrets.token_hex(8), kind, source, "operator", device, budget, limits_for(device), name)
+    device, gpus = Device(call.device), call.gpus
+    if device is Device.CPU and gpus > 1:
+        message = f"--gpus {gpus} needs --device cuda"
+        raise WrongCallError(message)
+    limits = limits_for(device, gpus)
+    limits = replace(limits, run_s=float(call.run_s)) if call.run_s else limits
+    limits = replace(limits, memory_bytes=call.memory_mib << 20) if call.memory_mib else limits
+    job = Job(secrets.token_hex(8), kind, source, "operator", device, budget, limits, name, gpus=gpus)
     if len(source.encode()) > settings.source_bytes:
         most = Reached("source_bytes", settings.source_bytes, "bytes")
         result = Result(job.id, kind, Ending.TOO_LARGE, device, reached=most)

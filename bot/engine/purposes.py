@@ -45,7 +45,9 @@ def purpose_of(slot: str) -> Purpose:
 class Asked:
     """What is to be run, and why. Without limits the device's own hold.
 
-    It runs on the first of `devices` that is there; on all that are there where it is for `each`.
+    It runs on the first of `devices` that is there; on all that are there where it is for `each`. On CUDA it gets
+    `gpus` GPUs; as many as the runner lends to one job where that is None. `machine` is the one that ran what this is
+    compared with.
     """
 
     source: str
@@ -57,3 +59,5 @@ class Asked:
     limits: Limits | None = None
     exercise: Exercise | None = None
     each: bool = False
+    gpus: int | None = 1
+    machine: str = ""

@@ -41,6 +41,7 @@ def of_example(moment: Moment, slug: str, example: Example, purpose: Purpose, *,
         devices=tuple(Device(device) for device in example.devices),
         limits=Limits(run_s=example.run_s, memory_bytes=example.memory_mib << 20),
         each=each,
+        gpus=None if example.gpus == "all" else example.gpus,
     )
 
 
@@ -76,6 +77,7 @@ def started(moment: Moment, asked: Asked, retry: Choice | None = None, instead: 
 
 
 def _job(moment: Moment, asked: Asked, device: Device) -> Job:
+    gpus = _gpus(moment, asked, device)
     return Job(
         id=moment.dice.identity(),
         kind=asked.kind,
@@ -83,15 +85,49 @@ def _job(moment: Moment, asked: Asked, device: Device) -> Job:
         learner=moment.session.learner,
         device=device,
         budget=asked.budget,
-        limits=asked.limits or limits_for(device),
+        limits=_shared_out(asked.limits, gpus) if asked.limits else limits_for(device, gpus),
         filename=asked.filename,
         exercise=asked.exercise,
+        gpus=gpus,
+        machine=asked.machine,
     )
+
+
+def _gpus(moment: Moment, asked: Asked, device: Device) -> int:
+    able = moment.known.capabilities
+    if device is Device.CPU or asked.gpus is None:
+        return 1 if device is Device.CPU or able is None else max(able.device_count, 1)
+    return asked.gpus
+
+
+def _shared_out(limits: Limits, gpus: int) -> Limits:
+    """Give each GPU's process what an example states for one."""
+    if gpus == 1:
+        return limits
+    plain = limits_for(Device.CUDA, gpus)
+    memory = limits.memory_bytes * gpus
+    return replace(limits, memory_bytes=memory, processes=plain.processes, disk_bytes=plain.disk_bytes)
+
+
+def _of_one(job: Job) -> Limits:
+    """Give what a job's limits are for one of its GPUs."""
+    return replace(job.limits, memory_bytes=job.limits.memory_bytes // job.gpus)
+
+
+def _wished(moment: Moment, job: Job, purpose: Purpose) -> int | None:
+    """Say how many GPUs the code of a run wants wherever it runs: an example says it itself."""
+    listed = (each for lesson in moment.course.lessons for each in lesson.examples)
+    example = next((each for each in listed if purpose.why is Why.EXAMPLE and each.id == purpose.item), None)
+    if example is None:
+        return job.gpus
+    return None if example.gpus == "all" else example.gpus
 
 
 def _sent(moment: Moment, job: Job, *, alone: bool) -> Spans:
     if alone and job.device is Device.CPU:
         return moment.words.say("run.sent")
+    if job.gpus > 1:
+        return moment.words.say("run.sent_to_gpus", n=job.gpus)
     return moment.words.say("run.sent_to", device=moment.words.say(f"device.{job.device}"))
 
 
@@ -107,7 +143,7 @@ def again(moment: Moment, option: str) -> Turn:
     if option == INSPECT:
         purpose = purpose_of(known.slot)
         about = purpose if purpose.why is Why.EXAMPLE else Purpose()
-        looked = Asked(job.source, JobKind.INSPECT, about, job.filename, (job.device,), limits=job.limits)
+        looked = Asked(job.source, JobKind.INSPECT, about, job.filename, (job.device,), limits=_of_one(job))
         return started(moment, looked, Choice("", encode(Op.AGAIN, job.id, option)))
     budget = Budget(option) if option in set(Budget) else Budget.DEFAULT
     if job.kind is JobKind.EXERCISE and option == tasks.SEARCH:
@@ -123,11 +159,13 @@ def again(moment: Moment, option: str) -> Turn:
     purpose = purpose_of(known.slot)
     if option in set(Device):
         own = purpose.why not in {Why.EXAMPLE, Why.MYTH}
-        limits = None if own else job.limits
+        limits = None if own else _of_one(job)
         asked = Asked(job.source, job.kind, purpose, job.filename, (Device(option),), job.budget, limits)
+        asked = replace(asked, gpus=_wished(moment, job, purpose))
         return started(moment, asked, Choice("", encode(Op.AGAIN, job.id, option)), _on_cpu(moment, job, purpose))
     kind = JobKind.RUN if option == JobKind.RUN else JobKind.TIME
-    asked = Asked(job.source, kind, purpose, job.filename, (job.device,), budget, job.limits)
+    asked = Asked(job.source, kind, purpose, job.filename, (job.device,), budget, _of_one(job), gpus=job.gpus)
+    asked = replace(asked, machine=_ran_on(moment, job) if kind is job.kind is JobKind.TIME else "")
     return started(moment, asked, Choice("", encode(Op.AGAIN, job.id, option)), _on_cpu(moment, job, purpose))
 
 

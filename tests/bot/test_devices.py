@@ -21,6 +21,7 @@ from sandbox_runner.protocol import (
     JobKind,
     Limits,
     Ratio,
+    Reached,
     Result,
     Stream,
     limits_for,
@@ -180,6 +181,33 @@ def test_an_example_for_both_can_be_run_on_both_with_its_own_limits(gpu: Convers
         (Device.CPU, job.limits),
         (Device.CUDA, job.limits),
     ]
+
+
+@pytest.mark.parametrize(("wanted", "there", "gpus"), [(2, 1, 2), (2, 4, 2), ("all", 1, 1), ("all", 4, 4)])
+def test_an_example_for_several_gpus_names_their_number_and_each_gets_the_examples_limits(
+    course: Course, wanted: int | str, there: int, gpus: int
+) -> None:
+    lesson = course.lessons[0]
+    examples = tuple(each.model_copy(update={"devices": ("cuda",), "gpus": wanted}) for each in lesson.examples)
+    alone = next(each for each in examples if each.id == "race").memory_mib << 20
+    whole = course.model_copy(update={"lessons": (lesson.model_copy(update={"examples": examples}),)})
+    talk = Conversation(whole, replace(BOTH, device_count=there))
+    talk.take(ButtonPressed("1:ex:small:race"))
+    for _ in range(2):
+        (job,) = talk.waiting
+        assert (job.gpus, job.limits.memory_bytes) == (gpus, alone * gpus)
+        assert job.limits.processes == limits_for(Device.CUDA, gpus).processes
+        offered = buttons(talk.finish(timed))
+        talk.take(ButtonPressed(next(payload for payload in offered.values() if ":again:" in payload)))
+
+
+def test_a_run_that_wants_more_gpus_than_there_are_is_told_how_many_there_are(gpu: Conversation) -> None:
+    offered = buttons(gpu.take(CodeSent(NAMED)))
+    gpu.take(ButtonPressed(offered["على البطاقة"]))
+    reached = Reached("gpus", 2, "count")
+    said = text(gpu.finish(lambda job: Result(job.id, job.kind, Ending.TOO_FEW_GPUS, job.device, reached=reached)))
+    assert "بطاقات رسوميات أكثر" in said
+    assert "عدد بطاقات الرسوميات" in said
 
 
 events = st.one_of(

@@ -71,6 +71,14 @@ def test_a_dash_reads_standard_input(call: Call, monkeypatch: pytest.MonkeyPatch
     assert json.loads(out)["stdout"]["head"] == "سلام"
 
 
+def test_several_gpus_need_cuda_and_a_number(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text("say x")
+    assert call("run", "x.py", "--gpus", "2") == (2, "", "sandbox_runner run: --gpus 2 needs --device cuda\n")
+    status, _, err = call("run", "x.py", "--device", "cuda", "--gpus", "none")
+    assert status == 2
+    assert "'none' is not a whole number from 1 to 64" in err
+
+
 def test_a_time_takes_a_budget(call: Call, tmp_path: Path) -> None:
     (tmp_path / "x.py").write_text("say x")
     assert call("time", "x.py", "--budget", "quick", "--json")[0] == 0

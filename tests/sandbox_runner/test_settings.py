@@ -20,6 +20,7 @@ def test_every_variable_is_read() -> None:
             "TASREE_RUNNER_SLOTS": "4",
             "TASREE_RUNNER_ACCEPT_MISSING": "cgroup, seccomp",
             "TASREE_RUNNER_DRAIN_SECONDS": "5",
+            "TASREE_RUNNER_GPUS": "3, 1",
             "TASREE_RUNNER_LOCK": "",
         }
     )
@@ -27,6 +28,13 @@ def test_every_variable_is_read() -> None:
     assert settings.socket == Path("/run/tasree/runner")
     assert (settings.slots, settings.drain_s) == (4, 5.0)
     assert settings.accept_missing == ("cgroup", "seccomp")
+    assert settings.gpus == (1, 3)
+
+
+@pytest.mark.parametrize("text", ["0,0", "cuda:0", "-1", "256"])
+def test_what_numbers_no_gpu_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="TASREE_RUNNER_GPUS"):
+        read_settings({"TASREE_RUNNER_GPUS": text})
 
 
 def test_every_mistake_is_told_at_once_with_variable_and_value() -> None:
