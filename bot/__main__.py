@@ -28,6 +28,7 @@ from content import loader, recorded, tongue
 from content.faults import CourseError
 from content.schema import Course
 from sandbox_runner.errors import RunnerError
+from sandbox_runner.looking import State, as_text
 
 LOG = logging.getLogger("tasree")
 
@@ -110,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 async def _web(found: settings.Settings, _: argparse.Namespace) -> int:
-    with hosting.only_one(found.data):
+    with hosting.only_one(found.data, serve.PLATFORM):
         key = settings.installation_key(found.data)
         hosting.try_address(found.web_host, found.web_port)
         chat = serve.WebChat()
@@ -328,11 +329,11 @@ async def _restore(found: settings.Settings, chosen: argparse.Namespace) -> int:
 
 async def _doctor(chosen: argparse.Namespace) -> int:
     findings = await doctor.examine(os.environ, datetime.now(UTC), with_runner=not chosen.no_runner)
-    bad = any(each.state is doctor.State.BAD for each in findings)
+    bad = any(each.state is State.BAD for each in findings)
     if chosen.json:
         print(json.dumps({"ok": not bad, "findings": [asdict(each) for each in findings]}, ensure_ascii=False))
     else:
-        print(doctor.as_text(findings))
+        print(as_text(findings))
     return 1 if bad else 0
 
 

@@ -338,8 +338,8 @@ class App:
                     self._begin(chat, job)
                 case CancelRun(run):
                     self._spawn(self._cancel(run))
-                case TellOther(other):
-                    self._spawn(self._tell_other(other))
+                case TellOther(_, platform) if not self._platforms or platform in self._platforms:
+                    self._spawn(self._tell_other(effect))
                 case MakeReport() | AskPhrasing() if self._errands is not None:
                     self._spawn(self._run_errand(self._errands, chat, effect))
                 case _:
@@ -356,8 +356,8 @@ class App:
     async def _run_errand(self, errands: Errands, chat: str, errand: MakeReport | AskPhrasing) -> None:
         await self.take(chat, await errands.run(chat, errand, self.course), "")
 
-    async def _tell_other(self, chat: str) -> None:
-        await self.take(chat, AccountsJoined(), "")
+    async def _tell_other(self, wanted: TellOther) -> None:
+        await self.take(wanted.chat, AccountsJoined(), wanted.key)
 
     async def _cancel(self, run: str) -> None:
         try:

@@ -28,6 +28,7 @@ from bot.settings import Settings, installation_key
 from bot.stores import postgres, sqlite
 from bot.stores.sql import SqlStore
 from bot.sweeping import Sweeper
+from bot.waking import Waker
 from bot.watching import Watch, seen
 from content.schema import Course
 from sandbox_runner.client import EmbeddedRunner, RunnerClient
@@ -93,25 +94,45 @@ class OwnRunner:
 
 
 @contextmanager
-def only_one(data: Path) -> Iterator[None]:
-    """Hold the folder for one serving bot: two would take up the same unfinished runs.
+def only_one(data: Path, platform: str = "") -> Iterator[None]:
+    """Hold the folder for one serving bot of a platform, or, where none is named, for nobody that serves.
+
+    Bots of several platforms may share a folder: they are one for those who learn on both. Two of one platform would
+    take up the same unfinished runs.
 
     Raises:
         SettingsError: when another bot serves from this folder.
     """
+    with contextlib.ExitStack() as stack:
+        for name, how in (("serving", fcntl.LOCK_SH if platform else fcntl.LOCK_EX), (platform, fcntl.LOCK_EX)):
+            if name:
+                stack.enter_context(_held(data, name, how))
+        yield
+
+
+@contextmanager
+def _held(data: Path, name: str, how: int) -> Iterator[None]:
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = (data / "serving.lock").open("w")
+        lock = (data / f"{name}.lock").open("w")
     except OSError as error:
         message = f"TASREE_DATA={data}: {error.strerror or error}"
         raise SettingsError(message) from error
     with lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, how | fcntl.LOCK_NB)
         except OSError:
             message = f"TASREE_DATA={data}: another bot is serving from this folder; stop it, or give this one its own"
             raise SettingsError(message) from None
         yield
+
+
+def _migrated(settings: Settings) -> None:
+    """Bring the file to the newest revision; bots that start at once do it one after the other."""
+    with (settings.data / "migrating.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        sqlite.migrate(settings.database)
+        settings.database.chmod(0o600)
 
 
 def try_address(host: str, port: int) -> None:
@@ -181,7 +202,8 @@ async def open_app(  # noqa: PLR0913 - what differs between the commands
             reminder = Reminder(app, store.reminding(), SystemClock(), dice.identity(), (platform,))
             sweeper = Sweeper(store.owned(), lambda: app.course, SystemClock(), settings.keep_days)
             watch = Watch(app, store.incidents(), figures, SystemClock(), dice.identity(), settings.admins, chat)
-            loops = [asyncio.create_task(each.run()) for each in (reminder, sweeper, watch)]
+            waker = Waker(app, store, SystemClock(), platform)
+            loops = [asyncio.create_task(each.run()) for each in (reminder, sweeper, watch, waker)]
             stack.push_async_callback(_ended, loops)
         yield app
 
@@ -307,8 +329,7 @@ async def _store(settings: Settings, key: bytes, dice: Dice) -> SqlStore:
     if settings.server:
         await postgres.migrate(settings.server)
         return postgres.open_store(settings.server, key, dice.identity)
-    await asyncio.to_thread(sqlite.migrate, settings.database)
-    settings.database.chmod(0o600)
+    await asyncio.to_thread(_migrated, settings)
     return sqlite.open_store(settings.database, key, dice.identity)
 
 

@@ -42,7 +42,7 @@ async def serve_telegram(
     masking.mask((token, token.partition(":")[2]))
     for noisy in ("httpx", "httpcore", "telegram", "apscheduler"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
-    with hosting.only_one(found.data):
+    with hosting.only_one(found.data, PLATFORM):
         webhook = replace(where, secret=telegram.secret(installation_key(found.data))) if where else None
         course = loader.load_course(found.content)
         chat = telegram.TelegramChat(telegram.TelegramSettings(token, found.telegram_api), course)

@@ -268,6 +268,10 @@ class Reminding(Protocol):
         """Take those of these platforms that nobody is sending; who does not send in time has lost them to others."""
         ...
 
+    async def joined(self, platforms: Sequence[str]) -> tuple[tuple[str, datetime], ...]:
+        """Give the chats of these platforms whose code was used and that were not told, with when it was given."""
+        ...
+
     async def postpone(self, due: DueDigest, to: datetime) -> None:
         """Put a digest off that is still due as it was claimed."""
         ...

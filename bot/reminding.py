@@ -1,5 +1,7 @@
 """The tick that sends digests: claims what fell due, and has each told by a turn of the learner's own chat.
 
+It also tells those whose accounts were joined by a bot that does not serve their platform.
+
 Law: any number of bots may tick. A claim is a lease, the turn's own row says that the day was told: who dies in
 between leaves it to the next tick, and nobody is told twice. The turn's key keeps a fault of ours from coming for ever.
 """
@@ -11,7 +13,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol
 
-from bot.engine.events import ChatBlocked, DigestFellDue, Event
+from bot.engine.events import AccountsJoined, ChatBlocked, DigestFellDue, Event
+from bot.engine.linking.rows import joined_key
 from bot.errors import BotError
 from bot.ports import Clock, DueDigest, Reminding
 
@@ -52,11 +55,13 @@ class Reminder:
             await asyncio.sleep(TICK_S)
 
     async def tick(self) -> int:
-        """Send what fell due; gives how many learners that were.
+        """Send what fell due; gives how many learners that were. Who was joined elsewhere is told, too.
 
         Raises:
             StoreError: when the store is away; what was claimed falls free with its lease.
         """
+        for chat, at in await self._reminding.joined(self._platforms):
+            await self._app.take(chat, AccountsJoined(), joined_key(at))
         count = 0
         while due := await self._claimed():
             for one in due:

@@ -31,7 +31,7 @@ async def serve_discord(found: Settings, environment: Mapping[str, str], reload:
     environment = {name: value for name, value in environment.items() if not name.startswith("TASREE_DISCORD")}
     masking.mask((token,))
     logging.getLogger("discord").setLevel(logging.WARNING)
-    with hosting.only_one(found.data):
+    with hosting.only_one(found.data, PLATFORM):
         course = loader.load_course(found.content)
         chat = DiscordChat(DiscordSettings(token, found.data / "discord-commands"), course)
         opening = hosting.open_app(

@@ -144,9 +144,14 @@ class AskPhrasing:
 
 @dataclass(frozen=True, slots=True)
 class TellOther:
-    """Tell the learner in another of their chats, too, that accounts were joined, by an `AccountsJoined` there."""
+    """Tell the learner in another of their chats, too, that accounts were joined, by an `AccountsJoined` of this key.
+
+    A chat of a platform that this bot does not serve hears it from the bot that does.
+    """
 
     chat: str
+    platform: str
+    key: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,11 @@ async def load(connection: AsyncConnection, chat: str, code: str) -> Linking:
     wrong = (await connection.execute(select(guesses).where(guesses.c.learner == learner))).one_or_none()
     found = None
     if code:
-        wanted = select(links, chats.c.platform).join(chats, chats.c.id == links.c.chat).where(links.c.code == code)
+        wanted = (
+            select(links, chats.c.platform)
+            .join(chats, chats.c.id == links.c.chat)
+            .where(links.c.code == code, links.c.used.is_(False))
+        )
         row = (await connection.execute(wanted)).one_or_none()
         found = FoundLink(row.chat, row.platform, row.made_at, row.learner == learner) if row else None
     return Linking(
@@ -105,9 +109,12 @@ async def keep(connection: AsyncConnection, chat: str, row: rows.Row) -> None:
     match row:
         case rows.OfferLink(code, at):
             await connection.execute(delete(links).where(links.c.learner == learner))
-            await connection.execute(insert(links).values(learner=learner, chat=chat, code=code, made_at=at))
+            await connection.execute(
+                insert(links).values(learner=learner, chat=chat, code=code, used=False, made_at=at)
+            )
         case rows.DropLink(code):
-            await connection.execute(delete(links).where(links.c.code == code if code else links.c.learner == learner))
+            unused = (links.c.code == code) & links.c.used.is_(False)
+            await connection.execute(delete(links).where(unused if code else links.c.learner == learner))
         case rows.MissLink(at):
             before = (await connection.execute(select(guesses).where(guesses.c.learner == learner))).one_or_none()
             goes_on = before is not None and at - before.since < rows.FORGIVEN
@@ -122,12 +129,24 @@ async def keep(connection: AsyncConnection, chat: str, row: rows.Row) -> None:
             assert_never(row)
 
 
+async def joined(connection: AsyncConnection, platforms: Sequence[str]) -> tuple[tuple[str, datetime], ...]:
+    """Give the chats whose code was used and that were not told, each with when the code was given."""
+    links, chats = learned.links, tables.chats
+    wanted = (
+        select(links.c.chat, links.c.made_at)
+        .join(chats, chats.c.id == links.c.chat)
+        .where(links.c.used, chats.c.platform.in_(platforms))
+    )
+    return tuple((row.chat, row.made_at) for row in await connection.execute(wanted))
+
+
 # --- joining ----------------------------------------------------------------------------------------------------------
 
 
 async def _join(connection: AsyncConnection, chat: str, mine: str, row: rows.JoinLearners) -> None:
     links = learned.links
-    found = (await connection.execute(select(links).where(links.c.code == row.code))).one_or_none()
+    unused = (links.c.code == row.code) & links.c.used.is_(False)
+    found = (await connection.execute(select(links).where(unused))).one_or_none()
     if found is None or found.learner == mine or row.at - found.made_at >= rows.LIVES:
         raise UsedMeanwhileError
     other = str(found.learner)
@@ -139,7 +158,8 @@ async def _join(connection: AsyncConnection, chat: str, mine: str, row: rows.Joi
     await _votes(connection, mine, other)
     await _visits(connection, mine, other)
     await _first_alone(connection, learned.board_names, mine, other)
-    await connection.execute(delete(links).where(links.c.learner.in_((mine, other))))
+    await connection.execute(delete(links).where(links.c.learner == mine))
+    await connection.execute(update(links).where(links.c.learner == other).values(learner=mine, used=True))
     await connection.execute(delete(learned.guesses).where(learned.guesses.c.learner.in_((mine, other))))
     await _sessions(connection, chat, mine, other)
     for table in tables.metadata.sorted_tables:

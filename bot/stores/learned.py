@@ -185,6 +185,7 @@ links = Table(
     _learner(key=True),
     Column("chat", String(12), ForeignKey("chats.id", ondelete="CASCADE"), nullable=False),
     Column("code", String(12), nullable=False, unique=True),
+    Column("used", Boolean, nullable=False),
     Column("made_at", UtcTime, nullable=False),
 )
 

@@ -4,7 +4,7 @@ Law: a claim is a lease: who dies with it loses nothing but its time. The digest
 says which day was told last; a second turn of the same day finds that row changed and is refused whole.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,6 +23,9 @@ _UNSET_ZONE = "UTC"
 """What rows hold that were made for another wish, before a zone was chosen."""
 _LONGEST_LEASES = 10
 """Leases that end later than so many from now were given by a clock that jumped, and bind nobody."""
+
+
+Joined = Callable[[AsyncConnection, Sequence[str]], Awaitable[tuple[tuple[str, datetime], ...]]]
 
 
 class StaleError(Exception):
@@ -79,9 +82,15 @@ def values_of(wishes: Wishes) -> dict[str, Any]:
 class SqlReminding:
     """Implements `Reminding` over a store's connections."""
 
-    def __init__(self, reader: Door, writer: Door) -> None:
+    def __init__(self, reader: Door, writer: Door, joined: Joined) -> None:
         self._reader = reader
         self._writer = writer
+        self._joined = joined
+
+    async def joined(self, platforms: Sequence[str]) -> tuple[tuple[str, datetime], ...]:
+        """Give the chats of these platforms whose code was used and that were not told, with when it was given."""
+        async with self._reader.connect() as connection:
+            return await self._joined(connection, platforms)
 
     async def claim(
         self, now: datetime, holder: str, lease: timedelta, platforms: Sequence[str], most: int

@@ -78,7 +78,7 @@ class SqlStore:
 
     def reminding(self) -> reminding.SqlReminding:
         """Give the part that knows which digests fell due."""
-        return reminding.SqlReminding(self._reader, self._writer)
+        return reminding.SqlReminding(self._reader, self._writer, joining.joined)
 
     def incidents(self) -> incidents.SqlIncidents:
         """Give the part that knows what is wrong with the installation."""
@@ -247,7 +247,7 @@ class SqlStore:
             if key:
                 await connection.execute(insert(tables.events).values(chat=chat, key=key, taken_at=now))
             origin = ORIGIN.get()
-            if origin == Origin():
+            if origin == Origin() and turn.session.group is None:  # a group's quiz goes on under nobody's word
                 origin = await saying.origin_of(connection, chat, turn)
             shown = await saying.carry_out(connection, chat, row.last_number, row.last_change, turn, now, origin)
             begun = [effect.job.id for effect in turn.effects if isinstance(effect, effects.RunCode)]

@@ -42,7 +42,7 @@ def listed(folder: Path) -> set[str]:
 
 
 def inside(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "serving.lock"}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".lock"}
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from bot.engine.remembering.rows import Answered, Reviewed, SetCap, Visited
 from bot.engine.reminders.wishes import KeepWishes, Wishes
 from bot.engine.replies import Choices, Code, File, Paragraph, Reply
 from bot.engine.tries import Attempt, CastVote, KeepAttempt, TakeName
+from bot.reminding import Reminder
 from bot.stores import learned, owned, tables
 from bot.stores.sql import SqlStore
 from bot.testing import InstantRunner, ParsingChecker, RecordingChat, StandStillClock
@@ -327,3 +328,15 @@ async def test_two_who_join_each_other_at_once_are_one(pair: Pair, store: SqlSto
     await pair.app.idle()
     assert len(await rows(store, tables.learners)) == 1
     assert len(await rows(store, tables.accounts)) == 2
+
+
+async def test_who_learns_on_a_platform_of_another_bot_is_told_by_that_bot(course: Course, store: SqlStore) -> None:
+    async with talking(course, store) as pair:
+        pair.app._platforms = ("discord",)
+        await pair.join()
+        assert not any("استُعمل رمز الربط" in _text(one.reply) for _, one in pair.shown.shown)
+        for platform, times in (("discord", 0), ("telegram", 1), ("telegram", 1)):
+            reminder = Reminder(pair.app, store.reminding(), pair.clock, "bot", (platform,))
+            await reminder.tick()
+            told = [chat for chat, one in pair.shown.shown if "استُعمل رمز الربط" in _text(one.reply)]
+            assert told == [pair.one] * times

@@ -20,7 +20,7 @@ from bot.adapters.discord.line import DiscordLine
 from bot.adapters.discord.parse import Heard, Upload
 from bot.adapters.discord.places import Who
 from bot.engine.events import ButtonPressed, Event, OddSent
-from bot.posting import pieces, rerun
+from bot.posting import pieces, rerun, rooms
 from bot.posting.courier import Courier
 from bot.posting.hosted import Kept
 from bot.posting.lanes import Lane, Lanes
@@ -62,6 +62,7 @@ class Hearing:
         self._word = word
         self._lanes: Lanes[_Item] = Lanes(self._answer)
         self._chats: dict[str, tuple[str, str]] = {}
+        self._rooms = rooms.Rooms(PLATFORM, talk, kept, courier)
 
     async def start(self) -> None:
         """Answer what was taken in before and not answered."""
@@ -73,7 +74,7 @@ class Hearing:
                 LOG.exception("%s could not be read", arrival.key)
                 await self._kept.write([Done(PLATFORM, arrival.key)])
             else:
-                self._lanes.put(heard.who.external, _Item(heard))
+                self._lanes.put(_lane(heard), _Item(heard))
 
     async def idle(self) -> None:
         """Wait until everything taken in was answered."""
@@ -87,7 +88,7 @@ class Hearing:
         """Write down what was heard, then answer it in its turn."""
         arrival = Arrival(heard.key, parse.to_json(heard))
         if await self._kept.take_in(PLATFORM, [arrival], datetime.now(UTC)):
-            self._lanes.put(heard.who.external, _Item(heard, interaction))
+            self._lanes.put(_lane(heard), _Item(heard, interaction))
 
     # --- one thing of a lane ------------------------------------------------------------------------------------------
 
@@ -96,7 +97,9 @@ class Hearing:
         if interaction is not None:
             self._line.answerable(heard.who.address, interaction)
         try:
-            if heard.press is not None:
+            if _is_groups(heard):
+                await self._in_group(heard, interaction)
+            elif heard.press is not None:
                 await self._pressed(heard, interaction)
             else:
                 event = await self._downloaded(heard.uploads[0]) if heard.uploads else heard.event()
@@ -107,11 +110,32 @@ class Hearing:
 
     async def _take(self, heard: Heard, event: Event) -> None:
         chat = await self._chat_of(heard.who)
-        token = ORIGIN.set(Origin(heard.answers))
+        token = ORIGIN.set(Origin(heard.answers, heard.who.address))
         try:
-            await self._talk.take(chat, event, heard.key)
+            if not await self._talk.take(chat, event, heard.key):
+                self._chats.pop(heard.who.external, None)
+                fresh = await self._chat_of(heard.who)
+                if fresh != chat:  # the learner was deleted from another platform, and begins anew
+                    await self._talk.take(fresh, event, heard.key)
         finally:
             ORIGIN.reset(token)
+
+    async def _in_group(self, heard: Heard, interaction: "discord.Interaction[Any] | None") -> None:
+        """Have an event answered by the channel's own chat, and tell its member what it came to."""
+
+        async def is_admin() -> bool:
+            return heard.admin
+
+        who = heard.who
+        channel = places.root(who.address)
+        seat = rooms.Seat(f"{channel}/#", f"g{channel}", who.external, who.account, heard.by)
+        token = ORIGIN.set(Origin(heard.answers))
+        try:
+            words = await self._rooms.take(seat, heard.event(), heard.key, is_admin)
+        finally:
+            ORIGIN.reset(token)
+        if words and interaction is not None:
+            await _whispered(interaction, words)
 
     async def _pressed(self, heard: Heard, interaction: "discord.Interaction[Any] | None") -> None:
         payload = heard.press or ""
@@ -171,8 +195,18 @@ class Hearing:
         return row.id
 
 
+def _is_groups(heard: Heard) -> bool:
+    """Tell whether something is for the channel's own chat."""
+    plain = not heard.uploads and not heard.edited and places.is_group(heard.who.address)
+    return plain and rooms.is_groups(heard.event())
+
+
+def _lane(heard: Heard) -> str:
+    return f"{places.root(heard.who.address)}/#" if _is_groups(heard) else heard.who.external
+
+
 async def _whispered(interaction: "discord.Interaction[Any]", text: str) -> None:
     try:
         await interaction.followup.send(text, ephemeral=True)
     except discord.HTTPException as error:
-        LOG.info("nobody could be told whose button it is: %s", error)
+        LOG.info("somebody could not be told what a press came to: %s", error)

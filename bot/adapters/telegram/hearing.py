@@ -13,13 +13,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, assert_never
 
 from telegram import Bot, Update
+from telegram.constants import ChatMemberStatus
 from telegram.error import TelegramError
 
 from bot.adapters.telegram import parse
 from bot.adapters.telegram.drafts import Draft
 from bot.adapters.telegram.parse import Heard, Me, Moved, Nothing, Pressed, Said, Standing, Upload, Who
 from bot.engine.events import CodeSent, Entity, Event, FileSent, OddSent, TextSent
-from bot.posting import pieces, rerun
+from bot.posting import pieces, rerun, rooms
 from bot.posting.courier import Courier
 from bot.posting.hosted import Kept
 from bot.posting.lanes import Lane, Lanes
@@ -36,6 +37,8 @@ MOST_JOINED = 200_000
 DOWNLOAD_TRIES = 3
 KEPT = timedelta(days=3)
 """The platform delivers an update for a day at most."""
+PATIENCE_S = 8.0
+"""So long a press in a group's quiz waits for the words that it came to."""
 OVERDUE = timedelta(seconds=60)
 """So old is an update that nobody is answering any more."""
 
@@ -75,6 +78,8 @@ class Hearing:
         self._lanes: Lanes[_Item] = Lanes(self._answer)
         self._shared: SharedLanes[_Item] | None = None
         self._chats: dict[str, tuple[str, str]] = {}
+        self._rooms = rooms.Rooms(PLATFORM, talk, kept, courier)
+        self._unanswered: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._under_way: set[str] = set()
         self._looking: asyncio.Task[None] | None = None
@@ -164,8 +169,42 @@ class Hearing:
         self._lanes.put(_lane(item.heard), item)
 
     async def _acknowledged(self, heard: Pressed) -> None:
-        """Acknowledge a press; of another's reply it is said that it is not the presser's own."""
+        """Acknowledge a press; of another's reply it is said that it is not the presser's own.
+
+        A press in a group's quiz is acknowledged by its turn, with what it came to, unless that takes too long.
+        """
+        if _is_groups(heard):
+            if self._shared is None:
+                self._unanswered.add(heard.query)
+                asyncio.get_running_loop().call_later(PATIENCE_S, self._plainly, heard.query)
+            return
         await self._acknowledge(heard.query, self._word("telegram.not_yours") if await self._is_anothers(heard) else "")
+
+    def _plainly(self, query: str) -> None:
+        if query in self._unanswered:
+            self._unanswered.discard(query)
+            self._spawn(self._acknowledge(query, ""))
+
+    async def _in_group(self, heard: Said | Pressed, key: str) -> None:
+        """Have an event answered by the group's own chat, and tell the presser what it came to."""
+        who = heard.who
+        seat = rooms.Seat(who.room, who.address, who.external, who.account, who.name)
+        ORIGIN.set(Origin(heard.under if isinstance(heard, Pressed) else heard.answers, who.address))
+        words = ""
+        try:
+            words = await self._rooms.take(seat, heard.event, key, lambda: self._is_admin(who))
+        finally:
+            if isinstance(heard, Pressed) and (self._shared is not None or heard.query in self._unanswered):
+                self._unanswered.discard(heard.query)
+                self._spawn(self._acknowledge(heard.query, words, loudly=False))
+
+    async def _is_admin(self, who: Who) -> bool:
+        try:
+            member = await self._bot.get_chat_member(int(parse.root(who.address)), int(who.account))
+        except TelegramError as error:
+            LOG.info("nobody knows whether somebody is an admin: %s", error)
+            return False
+        return member.status in {ChatMemberStatus.ADMINISTRATOR, ChatMemberStatus.OWNER}
 
     async def _is_anothers(self, heard: Pressed) -> bool:
         """Tell whether a button in a group stands under a reply to somebody else."""
@@ -174,9 +213,9 @@ class Hearing:
         chat = await self._chat_of(heard.who)
         return await self._kept.holder(parse.root(heard.who.address), heard.under) not in {None, chat}
 
-    async def _acknowledge(self, query: str, text: str) -> None:
+    async def _acknowledge(self, query: str, text: str, *, loudly: bool = True) -> None:
         try:
-            await self._bot.answer_callback_query(query, text=text or None, show_alert=bool(text))
+            await self._bot.answer_callback_query(query, text=text or None, show_alert=bool(text) and loudly)
         except TelegramError as error:  # too old by now: the press counts all the same
             LOG.info("a press could not be acknowledged: %s", error)
 
@@ -194,6 +233,8 @@ class Hearing:
     async def _done(self, item: _Item, lane: Lane[_Item]) -> _Item:
         """Answer one thing; give it with the others that were answered together with it."""
         match item.heard:
+            case (Said() | Pressed()) as heard if _is_groups(heard):
+                await self._in_group(heard, item.keys[0])
             case Said() as said if said.edited:
                 await self._edited(said.who, said.event, said.answers, item.keys[0])
             case Said() as said:
@@ -212,9 +253,11 @@ class Hearing:
                     await self._pressed(pressed, item.keys[0])
             case Moved(old, new):
                 self._chats.clear()
+                self._rooms.forget()
                 await self._kept.moved(PLATFORM, old, new)
             case Standing(address, silent):
                 self._chats.clear()
+                self._rooms.forget()
                 await self._kept.stands(PLATFORM, address, silent=silent)
             case Nothing(why):
                 LOG.debug("nothing to answer: %s", why)
@@ -225,7 +268,11 @@ class Hearing:
     async def _take(self, who: Who, event: Event, answers: str, key: str) -> None:
         chat = await self._chat_of(who)
         ORIGIN.set(Origin(answers, who.address))
-        await self._talk.take(chat, event, key)
+        if not await self._talk.take(chat, event, key):
+            self._chats.pop(who.external, None)
+            fresh = await self._chat_of(who)
+            if fresh != chat:  # the learner was deleted from another platform, and begins anew
+                await self._talk.take(fresh, event, key)
 
     async def _pressed(self, pressed: Pressed, key: str) -> None:
         payload = pressed.event.payload
@@ -294,8 +341,16 @@ class Hearing:
 
 
 def _lane(heard: Heard) -> str:
-    """Name the lane in which an update is answered: a learner's, or the one of what is nobody's."""
+    """Name the lane in which an update is answered: a learner's, a group's, or the one of what is nobody's."""
+    if isinstance(heard, Said | Pressed) and _is_groups(heard):
+        return heard.who.room
     return heard.who.external if isinstance(heard, Said | Upload | Pressed) else ""
+
+
+def _is_groups(heard: Said | Pressed) -> bool:
+    """Tell whether something is for the group's own chat."""
+    edited = isinstance(heard, Said) and heard.edited
+    return bool(heard.who.room) and not edited and rooms.is_groups(heard.event)
 
 
 def _of_file(upload: Upload, data: bytes) -> Event:

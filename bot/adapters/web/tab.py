@@ -147,7 +147,11 @@ class Tab:
                 await self.close(LEFT)
                 continue
             try:
-                await self._talk.take(self.chat, parse.event(sent), f"web:{sent.id}")
+                taken = await self._talk.take(self.chat, parse.event(sent), f"web:{sent.id}")
+                if not taken and not await self._talk.since(self.chat, 0):  # deleted from another platform
+                    failed = self._left = True
+                    await self.close(LEFT)
+                    continue
                 await self._flush()  # who reads the acknowledgement has the answer already
                 await self._send({"t": "ack", "id": sent.id})
                 if self._left:

@@ -24,6 +24,7 @@ from bot.engine.linking.rows import (
     Linking,
     MissLink,
     OfferLink,
+    joined_key,
 )
 from bot.engine.moment import Moment
 from bot.engine.replies import Block, Bullets, Choice, Code, Heading, Paragraph, Spans, Text
@@ -83,7 +84,7 @@ def pressed(moment: Moment, button: Button) -> Turn:
     moment = moment.changed(expects=Expects.NOTHING.value)
     return moment.turn(
         Record((JoinLearners(code, moment.now, topics),)),
-        TellOther(found.chat),
+        TellOther(found.chat, found.platform, joined_key(found.at)),
         *said(
             Heading(words.say("link.done")),
             Paragraph(words.say("link.done_here", platform=_named(moment, found.platform))),
@@ -97,7 +98,8 @@ def joined(moment: Moment) -> Turn:
     words = moment.words
     moment = moment.changed(expects=Expects.NOTHING.value)
     told = Paragraph(words.say("link.done_there"))
-    return moment.turn(*said(told, *_linked(moment, _known(moment)), *buttons(presses.command(moment, Command.DELETE))))
+    choices = buttons(presses.command(moment, Command.DELETE))
+    return moment.turn(Record((DropLink(),)), *said(told, *_linked(moment, _known(moment)), *choices))
 
 
 def _entered(moment: Moment, code: str) -> Turn:

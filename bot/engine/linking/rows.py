@@ -14,6 +14,11 @@ GUESSES = 5
 FORGIVEN = timedelta(hours=1)
 
 
+def joined_key(at: datetime) -> str:
+    """Give the key of the event by which a chat hears that the code given then was used."""
+    return f"joined:{at.isoformat()}"
+
+
 @dataclass(frozen=True, slots=True)
 class OfferLink:
     """Keep a code for the chat's learner, in the place of an earlier one."""

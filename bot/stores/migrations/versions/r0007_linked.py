@@ -16,6 +16,7 @@ def upgrade() -> None:
         sa.Column("learner", sa.String(length=12), nullable=False),
         sa.Column("chat", sa.String(length=12), nullable=False),
         sa.Column("code", sa.String(length=12), nullable=False),
+        sa.Column("used", sa.Boolean(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(["chat"], ["chats.id"], name=op.f("fk_links_chat_chats"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(
