@@ -6,13 +6,9 @@ Law: nothing is changed, made or sent; no secret is shown. A thing that cannot b
 import asyncio
 import fcntl
 import os
-import shutil
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from enum import StrEnum
+from datetime import datetime
 from pathlib import Path
 
 from bot import hosting, masking, settings
@@ -24,38 +20,25 @@ from content import loader
 from content.faults import Fault
 from content.schema import Course
 from sandbox_runner.errors import RunnerError
+from sandbox_runner.looking import (
+    OTHERS,
+    SLACK,
+    STRANGERS,
+    Finding,
+    State,
+    certificate,
+    clock,
+    closed,
+    space,
+)
 from sandbox_runner.protocol import Capabilities
 
 RUNNER_S = 120.0
 """So long a runner is waited for: an embedded one proves its walls first."""
-LITTLE_BYTES = 200 << 20
-SOME_BYTES = 1 << 30
 LEAST_SERVER = 14
-SLACK = timedelta(minutes=2)
-_OTHERS = 0o077
-_STRANGERS = 0o027
-"""A secret that was put there by root may be read by the group: how clusters hand files to a user."""
 
 Survey = Callable[[Path], tuple[Course | None, Sequence[Fault]]]
 Opening = Callable[[Settings, Mapping[str, str]], AbstractAsyncContextManager[Runner]]
-
-
-class State(StrEnum):
-    """How a thing stands: well, worth knowing, or wrong."""
-
-    OK = "ok"
-    NOTE = "note"
-    BAD = "bad"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What was seen of one thing; `step` is what to do about it, empty where nothing is to be done."""
-
-    thing: str
-    state: State
-    seen: str
-    step: str = ""
 
 
 async def examine(
@@ -77,21 +60,16 @@ async def examine(
     told = [Finding("settings", State.OK, f"read; data in {found.data}, runner {found.runner}")]
     told += [*_folder(found), *_key(found)]
     stored = await _database(found, now)
-    told += [*stored, *_course(found, survey), *_tokens(found, environment), *_space(found), *_clock(found, now)]
+    told += [*stored, *_course(found, survey), *_tokens(found, environment), *_authority(found, now)]
+    told.append(space("disk", found.data, "make room, or move TASREE_DATA: a full disk stops every answer"))
+    told.append(clock(now, [found.data / "key", found.database]))
     told += _serving(found)
+    told += _figures(found)
     if with_runner:
+        if found.runner.startswith("nats"):
+            told.append(await _broker(found))
         told += await _runner(found, environment, opening)
     return told
-
-
-def as_text(findings: list[Finding]) -> str:
-    """Lay the findings out for a terminal, the next step under what needs one."""
-    lines = []
-    for each in findings:
-        lines.append(f"{each.state.value:<5}{each.thing:<10} {each.seen}")
-        lines += [f"{'':<16}-> {line}" for line in each.step.splitlines()]
-    bad = sum(each.state is State.BAD for each in findings)
-    return "\n".join([*lines, f"{len(findings)} things looked at, {bad} wrong"])
 
 
 def _folder(found: Settings) -> Iterator[Finding]:
@@ -110,21 +88,13 @@ def _folder(found: Settings) -> Iterator[Finding]:
     about = data.stat()
     if about.st_uid != os.geteuid():
         yield Finding("data", State.NOTE, f"{data} belongs to uid {about.st_uid}", "ask again as the user of the bot")
-    yield _closed("data", data, about.st_mode)
-
-
-def _closed(thing: str, path: Path, mode: int, others: int = _OTHERS) -> Finding:
-    """Tell whether others may open it."""
-    if not mode & others:
-        return Finding(thing, State.OK, f"{path} is closed to others")
-    fitting = "700" if stat.S_ISDIR(mode) else "600"
-    return Finding(thing, State.BAD, f"{path} is open to others ({mode & 0o777:o})", f"chmod {fitting} {path}")
+    yield closed("data", data)
 
 
 def _key(found: Settings) -> Iterator[Finding]:
     path = found.data / "key"
     try:
-        size, mode = path.stat().st_size, path.stat().st_mode
+        size = path.stat().st_size
     except FileNotFoundError:
         if found.server or found.database.exists():
             step = f"restore {path} from a backup: without it the learners of the database are not known again"
@@ -139,7 +109,7 @@ def _key(found: Settings) -> Iterator[Finding]:
         seen = f"{path}: {KEY_BYTES} bytes were expected, not {size}"
         yield Finding("key", State.BAD, seen, "restore it from a backup")
         return
-    yield _closed("key", path, mode)
+    yield closed("key", path)
 
 
 async def _database(found: Settings, now: datetime) -> list[Finding]:
@@ -160,8 +130,8 @@ async def _database(found: Settings, now: datetime) -> list[Finding]:
         if there.at is not None and abs(there.at - now) > SLACK:
             seen = f"the server's clock is {abs(there.at - now).total_seconds():.0f} s from this host's"
             told.append(Finding("clock", State.BAD, seen, "set both by NTP: timedatectl set-ntp true"))
-    elif path.stat().st_mode & _OTHERS:
-        told.append(_closed("database", path, path.stat().st_mode))
+    elif path.stat().st_mode & OTHERS:
+        told.append(closed("database", path))
     return told
 
 
@@ -202,31 +172,11 @@ def _tokens(found: Settings, environment: Mapping[str, str]) -> Iterator[Finding
             yield Finding(platform, State.BAD, seen, f"copy it anew, on one line, without quotes, for {name}")
         elif file and not environment.get(name):
             path = Path(file).expanduser()
-            yield _closed(platform, path, path.stat().st_mode, _STRANGERS)
+            yield closed(platform, path, STRANGERS)
         else:
             yield Finding(platform, State.NOTE, "a token in the environment", f"a file is safer: {name}_FILE")
     if found.runner_secret_file is not None:
-        yield _closed("secret", found.runner_secret_file, found.runner_secret_file.stat().st_mode, _STRANGERS)
-
-
-def _space(found: Settings) -> Iterator[Finding]:
-    there = next(folder for folder in (found.data, *found.data.parents) if folder.exists())
-    free = shutil.disk_usage(there).free
-    state = State.BAD if free < LITTLE_BYTES else State.NOTE if free < SOME_BYTES else State.OK
-    step = "" if state is State.OK else "make room, or move TASREE_DATA: a full disk stops every answer"
-    yield Finding("disk", state, f"{free / 2**30:.1f} GiB free at {there}", step)
-
-
-def _clock(found: Settings, now: datetime) -> Iterator[Finding]:
-    """Compare the clock with the newest of the files that were written before now."""
-    files = [path for path in (Path(__file__), found.data / "key", found.database) if path.exists()]
-    newest = max(files, key=lambda path: path.stat().st_mtime)
-    written = datetime.fromtimestamp(newest.stat().st_mtime, UTC)
-    if written - now > SLACK:
-        seen = f"{now:%Y-%m-%d %H:%M} UTC, but {newest} was written at {written:%Y-%m-%d %H:%M}"
-        yield Finding("clock", State.BAD, seen, "set it by NTP: timedatectl set-ntp true (TLS and reminders need it)")
-    else:
-        yield Finding("clock", State.OK, f"{now:%Y-%m-%d %H:%M} UTC")
+        yield closed("secret", found.runner_secret_file, STRANGERS)
 
 
 def _serving(found: Settings) -> Iterator[Finding]:
@@ -247,13 +197,37 @@ def _serving(found: Settings) -> Iterator[Finding]:
         yield Finding("serving", State.OK, f"nobody serves from {found.data}, and the web chat's address is free")
 
 
+def _authority(found: Settings, now: datetime) -> Iterator[Finding]:
+    if found.runner_ca_file is not None:
+        yield from certificate("authority", found.runner_ca_file, now)
+
+
+def _figures(found: Settings) -> Iterator[Finding]:
+    host = found.metrics.rpartition(":")[0].strip("[]")
+    if host and host not in {"127.0.0.1", "::1", "localhost"}:
+        step = "let nobody but Prometheus reach it: the address has no password"
+        yield Finding("metrics", State.NOTE, f"figures are shown on {found.metrics}, beyond this host", step)
+
+
+async def _broker(found: Settings) -> Finding:
+    try:
+        from sandbox_runner.broker.line import Broker  # noqa: PLC0415 - the extra `nats` may not be installed
+        from sandbox_runner.broker.seen import broker_seen  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        return Finding(
+            "broker", State.BAD, f"{found.runner} needs the extra `nats`: {error}", "pip install 'tasree[nats]'"
+        )
+    return await broker_seen(Broker(found.runner, found.runner_secret_file, found.runner_ca_file), "tasree doctor")
+
+
 async def _runner(found: Settings, environment: Mapping[str, str], opening: Opening) -> list[Finding]:
     try:
         async with asyncio.timeout(RUNNER_S), opening(found, environment) as runner:
             able = await runner.capabilities()
     except (BotError, RunnerError, OSError, TimeoutError) as error:
         seen = f"{found.runner}: {str(error) or 'no answer'}"
-        return [Finding("runner", State.BAD, seen, "on its host: python -m sandbox_runner probe")]
+        step = "on a runner's host: python -m sandbox_runner probe, then journalctl -u tasree-runner -n 50"
+        return [Finding("runner", State.BAD, seen, step)]
     return _able(able)
 
 

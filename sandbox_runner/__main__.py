@@ -19,6 +19,8 @@ from sandbox_runner.codec import encode
 from sandbox_runner.dispatch import ALONE
 from sandbox_runner.errors import RunnerError
 from sandbox_runner.hostlock import HostLock
+from sandbox_runner.looking import as_text
+from sandbox_runner.overlooking import looked_over
 from sandbox_runner.printing import show_gauge, show_result, show_walls
 from sandbox_runner.protocol import Budget, Device, Ending, Job, JobKind, Progress, Reached, Result, limits_for
 from sandbox_runner.serving import Assemble, proven, serve, stderr_journal, with_wall
@@ -157,6 +159,9 @@ def _settings(call: argparse.Namespace) -> Settings:
 
 
 async def _probe(settings: Settings, assemble: Assemble, *, as_json: bool) -> int:
+    host = await looked_over(settings, datetime.now(UTC))
+    if not as_json:  # first: what is wrong here may be why nothing else can be said
+        print(as_text(host), flush=True)
     assembled = await assemble(settings, 1)
     try:
         walls = await assembled.probe()
@@ -169,7 +174,10 @@ async def _probe(settings: Settings, assemble: Assemble, *, as_json: bool) -> in
                 gauge = await assembled.gauging()
             found = replace(found, noise=gauge.noise, ceilings=gauge.ceilings)
         shown = f"{show_walls(found.walls)}\n{show_gauge(found)}"
-        print(json.dumps(encode(found), ensure_ascii=False, indent=2) if as_json else shown)
+        told = encode(found)
+        if isinstance(told, dict):
+            told["host"] = encode(host)
+        print(json.dumps(told, ensure_ascii=False, indent=2) if as_json else shown)
     finally:
         await assembled.close()
     return 0

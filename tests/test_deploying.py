@@ -18,6 +18,7 @@ from bot import doctor
 from bot.settings import load
 from sandbox_runner import __main__ as runner_entry
 from sandbox_runner import settings as runner_settings
+from sandbox_runner.looking import State
 from sandbox_runner.metrics import Tally, as_text
 from sandbox_runner.protocol import Capabilities
 from sandbox_runner.serving import stderr_journal
@@ -200,7 +201,7 @@ async def test_the_commands_of_the_systemd_part_give_a_runner_that_its_bot_reach
         environment |= {"TASREE_RUNNER": told["TASREE_RUNNER"].replace(":0", f":{port}")}
         environment |= {"TASREE_DATA": str(tmp_path / "data"), "TASREE_WEB_PORT": "0"}
         findings = await doctor.examine(environment, datetime.now(UTC))
-        assert [each for each in findings if each.state is doctor.State.BAD] == []
+        assert [each for each in findings if each.state is State.BAD] == []
         assert any(each.thing == "runner" and each.seen.startswith("answers") for each in findings)
     finally:
         runner.terminate()

@@ -20,7 +20,9 @@ ENGINE_MAY_USE = {
 BOT_MAY_USE = ENGINE_MAY_USE | {
     "sandbox_runner.broker.line",
     "sandbox_runner.broker.submitting",
+    "sandbox_runner.broker.seen",
     "sandbox_runner.client",
+    "sandbox_runner.looking",
     "sandbox_runner.showing",
 }
 

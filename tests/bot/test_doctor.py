@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bot import doctor, hosting
-from bot.doctor import Finding, State, examine
+from bot.doctor import examine
 from bot.ports import Runner
 from bot.settings import Settings, installation_key
 from bot.stores import sqlite
@@ -22,6 +22,7 @@ from bot.testing import CAPABLE, InstantRunner
 from content import loader
 from content.faults import Fault
 from content.schema import Course
+from sandbox_runner.looking import Finding, State, as_text
 from sandbox_runner.protocol import Capabilities, Wall
 from tests.bot.databases import PostgresServer
 
@@ -145,7 +146,7 @@ async def test_a_token_is_judged_by_its_form_and_its_file_and_never_shown(
     odd = {"TASREE_TELEGRAM_TOKEN_FILE": str(file), "TASREE_DISCORD_TOKEN": "Bot geheim"}
     findings = await told(environment | odd)
     assert [each.thing for each in bad(findings)] == ["telegram", "discord"]
-    shown = doctor.as_text(findings)
+    shown = as_text(findings)
     assert TOKEN not in shown
     assert "geheim" not in shown
     file.chmod(0o600)
@@ -181,7 +182,7 @@ async def test_a_server_that_is_away_is_wrong_and_its_password_is_not_shown(envi
     away = {"TASREE_DATABASE": f"postgresql+asyncpg://tasree:geheim@127.0.0.1:{free_port()}/tasree"}
     findings = await told(environment | away)
     assert [each.thing for each in bad(findings)] == ["database"]
-    assert "geheim" not in doctor.as_text(findings)
+    assert "geheim" not in as_text(findings)
 
 
 @pytest.mark.services
