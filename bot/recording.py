@@ -6,7 +6,7 @@ recorded with its ending and no figures. What other code gave before is kept unt
 
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +22,10 @@ from sandbox_runner.protocol import Budget, Capabilities, Device, Ending, JobKin
 _MOST_SAID, _MOST_FLAGS = 2000, 16
 
 
+Wanted = Callable[[Lesson, Example, Device], bool]
+"""Says, when its turn has come, whether an example is to be run on a device."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
     """One example that was run: where, on which device, how it ended, and its record."""
@@ -32,19 +36,29 @@ class Recording:
     run: RecordedRun
 
 
-async def record(course: Course, runner: Runner, dice: Dice, lessons: Sequence[str] = ()) -> AsyncIterator[Recording]:
-    """Run every example on every device that both it and the runner name; timings get the thorough budget.
+async def record(  # noqa: PLR0913 - what to run, on what, and how
+    course: Course,
+    runner: Runner,
+    dice: Dice,
+    lessons: Sequence[str] = (),
+    *,
+    wanted: Wanted = lambda _lesson, _example, _device: True,
+    budget: Budget = Budget.THOROUGH,
+) -> AsyncIterator[Recording]:
+    """Run every example that is wanted on every device that both it and the runner name; timings get the budget.
 
     Raises:
         RunnerError: when no runner answers.
     """
-    devices = (await runner.capabilities()).devices
+    able = await runner.capabilities()
     for lesson in course.lessons:
         for example in lesson.examples if not lessons or lesson.slug in lessons else ():
-            for device in (Device(name) for name in example.devices if Device(name) in devices):
-                job = replace(rehearsal.example_job(course, lesson, example, dice), device=device)
+            for device in (Device(name) for name in example.devices if Device(name) in able.devices):
+                if not wanted(lesson, example, device):
+                    continue
+                job = rehearsal.example_job(course, lesson, example, dice, replace(able, devices=(device,)))
                 if job.kind is JobKind.TIME:
-                    job = replace(job, budget=Budget.THOROUGH)
+                    job = replace(job, budget=budget)
                 result = await rehearsal.finished(runner, job)
                 run = _recorded(course, lesson, example, device, result)
                 yield Recording(f"{lesson.slug}/{example.id}", device, result.ending, run)

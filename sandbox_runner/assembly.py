@@ -172,7 +172,7 @@ async def _with_gpus(
     if not isinstance(sandbox, Bubblewrap):
         return inner, replace(sandbox.setting, no_gpu="runsc runs CPU jobs only"), ()
     found = find_gpus()
-    numbers = settings.gpus or found
+    numbers = found if settings.gpus is None else settings.gpus
     missing = [number for number in numbers if number not in found]
     if missing:
         there = ", ".join(f"/dev/nvidia{number}" for number in found) or "none"

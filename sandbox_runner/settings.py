@@ -62,8 +62,8 @@ class Settings:
     sandbox: str = "bubblewrap"
     base_uid: int = 64_100
     """Slot 0's uid where root starts the runner; each further slot has the next one, the warm parent one above."""
-    gpus: tuple[int, ...] = ()
-    """The numbers of the device nodes (`/dev/nvidia0` is 0) that may be lent; empty: every one that is there."""
+    gpus: tuple[int, ...] | None = None
+    """The numbers of the device nodes (`/dev/nvidia0` is 0) that may be lent; None: every one that is there."""
     warm: bool = True
     """Whether jobs are started from a warm parent where one can be had. A runner of one job starts none."""
 
@@ -99,6 +99,8 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
+    if text == "none":
+        return ()
     read = _whole(0, 255)
     found = tuple(read(name) for name in text.replace(",", " ").split())
     if len(set(found)) != len(found):

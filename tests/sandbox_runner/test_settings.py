@@ -31,6 +31,11 @@ def test_every_variable_is_read() -> None:
     assert settings.gpus == (1, 3)
 
 
+def test_that_no_gpu_is_lent_is_a_word_of_its_own() -> None:
+    assert read_settings({"TASREE_RUNNER_GPUS": "none"}).gpus == ()
+    assert read_settings({"TASREE_RUNNER_GPUS": ""}).gpus is None
+
+
 @pytest.mark.parametrize("text", ["0,0", "cuda:0", "-1", "256"])
 def test_what_numbers_no_gpu_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="TASREE_RUNNER_GPUS"):
