@@ -142,8 +142,10 @@ def test_a_probe_says_what_stands_and_how_to_mend_the_rest(call: Call) -> None:
     assert status == 0
     assert "seccomp  MISSING  yes      ptrace worked" in out
     assert "apt-get install libseccomp2" in out
-    walls = json.loads(call("probe", "--json")[1])["walls"]
-    assert [(wall["name"], wall["stands"]) for wall in walls] == [("network", True)]
+    assert "ok   disk" in out
+    told = json.loads(call("probe", "--json")[1])
+    assert [(wall["name"], wall["stands"]) for wall in told["walls"]] == [("network", True)]
+    assert {each["thing"] for each in told["host"]} == {"disk", "clock"}
 
 
 def test_serving_without_a_secret_says_how_to_make_one(call: Call) -> None:
