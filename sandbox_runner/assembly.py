@@ -14,6 +14,7 @@ from sandbox_runner.dispatch import Worker
 from sandbox_runner.errors import SetupError
 from sandbox_runner.gauging import Gauge, default_path, gauge, read_ceilings
 from sandbox_runner.gpus import Gpu, find_gpus, open_watch
+from sandbox_runner.gpuwaiting import Kennel
 from sandbox_runner.gpuwork import GpuWorker, named
 from sandbox_runner.hostlock import HostLock, gpu_lock
 from sandbox_runner.lending import Lender
@@ -39,13 +40,18 @@ from sandbox_runner.serving import Assembled, stderr_journal
 from sandbox_runner.settings import Settings
 from sandbox_runner.warm.caches import build, nest_of, prepare, prepared
 from sandbox_runner.warm.nursery import Nursery, Rules
-from sandbox_runner.warm.parent import Parent
+from sandbox_runner.warm.parent import WAITING, Parent
 from sandbox_runner.warm.proving import OnlyWarm, prove_parent, prove_walls
 from sandbox_runner.warm.starting import WarmStart
 from sandbox_runner.worker import SandboxWorker
 
 _SLOTS_BESIDE = 3
-"""Above the slots of jobs: those of an exercise's companions, then the warm parent's own."""
+"""Above the slots of jobs: those of an exercise's companions, then those of children that wait, then parents'."""
+
+
+def _slots_of_waiting(slots: int) -> range:
+    """Give the slots of children that wait for jobs of the processor: each job may be in one, and two wait at times."""
+    return range(slots + _SLOTS_BESIDE - 1, slots + _SLOTS_BESIDE - 1 + slots + 2)
 
 
 async def assemble(settings: Settings, slots: int) -> Assembled:
@@ -63,9 +69,17 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
     machine = read_machine(python=found.python, numpy=found.numpy, torch=found.torch)
     cold = SandboxWorker(sandbox, machine, walls=sandbox.walls)
     nursery = _nursery(settings, slots, sandbox, cold)
-    outer = sandbox if nursery is None or not isinstance(sandbox, Bubblewrap) else WarmStart(sandbox, nursery, _note())
+    on_gpus: dict[tuple[int, ...], Nursery] = {}
+    warm = WarmStart(sandbox, nursery, _note(), on_gpus) if nursery and isinstance(sandbox, Bubblewrap) else None
+    outer = warm or sandbox
     inner = SandboxWorker(outer, machine, walls=sandbox.walls)
     worker, setting, gpus = await _with_gpus(inner, sandbox, settings)
+    if warm is not None and isinstance(worker, GpuWorker) and isinstance(sandbox, Bubblewrap):
+        slot = _slots_of_waiting(slots)[-1] + 2
+        quiet, waits = partial(_quiet, settings), settings.gpu_waiting
+        kennel = Kennel(sandbox, cold, worker.pool, slot=slot, waiting=waits, quiet=quiet, note=_note())
+        kennel.open(worker, setting)
+        on_gpus |= kennel.nurseries
 
     async def attempt(job: Job, slot: int) -> Result:
         chosen = cold if job.device is Device.CPU else worker
@@ -75,19 +89,21 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
         each = await worker.prove_each(0) if isinstance(worker, GpuWorker) else ()
         walls = (*await probe(attempt, setting), *each)
         inner.walls = cold.walls = tuple(wall.name for wall in walls if wall.stands)
-        return walls if nursery is None else (*walls, nursery.wall())
+        return (*walls, *(one.wall() for one in nurseries))
 
     async def gauged() -> Gauge:
-        found = await gauge(lambda job: worker.run_job(job, 0, _silent), machine, default_path())
+        attempted = lambda job: worker.run_job(job, 0, _silent)  # noqa: E731 - one expression
+        found = await gauge(attempted, shown, default_path(), cuda=bool(gpus))
         inner.ceilings = found.ceilings
         return found
 
-    inner.ceilings = read_ceilings(default_path(), machine)
     kinds = tuple(JobKind)
     devices = (Device.CPU,) if setting.no_gpu else (Device.CPU, Device.CUDA)
     shown = replace(machine, device=named([gpus[0].name]) if gpus else "")  # as the results of its jobs name it
+    inner.ceilings = read_ceilings(default_path(), shown)
     capabilities = Capabilities(kinds=kinds, devices=devices, device_count=len(gpus), slots=slots, machine=shown)
-    return Assembled(worker, capabilities, prove, outer.close, gauged, nursery)
+    nurseries = () if nursery is None else (nursery, *on_gpus.values())
+    return Assembled(worker, capabilities, prove, outer.close, gauged, nurseries)
 
 
 def _nursery(settings: Settings, slots: int, sandbox: Bubblewrap | Gvisor, cold: SandboxWorker) -> Nursery | None:
@@ -96,7 +112,8 @@ def _nursery(settings: Settings, slots: int, sandbox: Bubblewrap | Gvisor, cold:
         return None
     proven_once: list[tuple[str, ...]] = []
 
-    slot = slots + _SLOTS_BESIDE
+    waits = _slots_of_waiting(slots)
+    slot = waits[-1] + 1
 
     async def improve() -> bool:
         """Make what torch's compiler keeps, where this image has none yet."""
@@ -118,13 +135,15 @@ def _nursery(settings: Settings, slots: int, sandbox: Bubblewrap | Gvisor, cold:
             proven_once.extend([] if wrong else [cold.walls])
         return wrong
 
-    @asynccontextmanager
-    async def quiet() -> AsyncIterator[None]:
-        async with HostLock(settings.lock).held(alone=False):
-            yield
+    make, like = partial(nest_of, sandbox, slot), [replace(WAITING, slot=one) for one in waits]
+    quiet = partial(_quiet, settings)
+    return Nursery(sandbox, make, prove, _note(), Rules(), quiet=quiet, improve=improve, like=like)
 
-    make = partial(nest_of, sandbox, slot)
-    return Nursery(sandbox, make, prove, _note(), Rules(), quiet=quiet, improve=improve)
+
+@asynccontextmanager
+async def _quiet(settings: Settings) -> AsyncIterator[None]:
+    async with HostLock(settings.lock).held(alone=False):
+        yield
 
 
 async def prepare_examples(settings: Settings, sources: Mapping[str, str]) -> dict[str, str]:

@@ -49,10 +49,11 @@ def show_gauge(found: Capabilities) -> str:
     """Lay out what the instrument is worth on this host: its noise on equal work, and what the machine can do."""
     lines = [f"noise of one block on equal work: {found.noise:.2%}" if found.noise else "noise: not measured"]
     for name, rate in sorted(found.ceilings.items()):
-        if name == "noise":
-            lines.append(f"  noise while the ceilings were measured: {rate:.2%}")
+        if name.endswith("noise"):
+            where = " on the GPU" if name.startswith("cuda") else ""
+            lines.append(f"  noise while the ceilings were measured{where}: {rate:.2%}")
         else:
-            unit = "GB/s" if name == "copy" else "GFLOP/s"
+            unit = "GB/s" if name.endswith("copy") else "GFLOP/s"
             lines.append(f"  at most {rate / 1e9:.3g} {unit} ({name})")
     return "\n".join(lines)
 
@@ -157,7 +158,10 @@ def _checks(result: Result) -> list[str]:
 
 
 def _reached(variant: Variant) -> str:
-    return f"{variant.reached:.0%} of {plain(variant.bound)}" if variant.bound else ""
+    own = f"; GPU itself {duration(variant.gpu_ns)}" if variant.gpu_ns else ""
+    if variant.bound == "cache":
+        return f"bound by caches{own}"
+    return f"{variant.reached:.0%} of {plain(variant.bound)}{own}" if variant.bound else own.removeprefix("; ")
 
 
 def _stream(name: str, stream: Stream) -> list[str]:

@@ -14,7 +14,7 @@ from sandbox_runner.gauging import Gauge, better, gauge, keep_gauged, read_ceili
 from sandbox_runner.hostlock import HostLock
 from sandbox_runner.printing import show_gauge
 from sandbox_runner.protocol import Capabilities, Claim, Ending, Job, JobKind, Machine, Ratio, Result, Variant
-from sandbox_runner.reaching import reach
+from sandbox_runner.reaching import ceilings_on, reach
 
 _spec = importlib.util.spec_from_file_location("plain_harness", Path(__file__).with_name("plain_harness.py"))
 assert _spec is not None
@@ -60,6 +60,21 @@ async def test_ceilings_measured_in_noise_are_measured_again_and_the_higher_kept
     found = await gauge(attempt, MACHINE, path)
     assert len(attempt.sources) == 2
     assert found.ceilings["noise"] == 0.02
+
+
+async def test_a_gpus_ceilings_are_measured_on_it_and_kept_beside_the_processors(tmp_path: Path) -> None:
+    path, attempt = tmp_path / "ceilings.json", Measuring()
+    await gauge(attempt, MACHINE, path)
+    found = await gauge(attempt, MACHINE, path, cuda=True)
+    assert attempt.sources[2:] == [gauging.EQUAL, gauging.TORCH_CUDA]
+    names = {"float32", "tf32", "bfloat16", "float16", "float64"}
+    on_gpu = ceilings_on(found.ceilings, cuda=True)
+    assert set(on_gpu) == {*(f"matmul_{name}" for name in names), "copy", "noise"}
+    assert on_gpu["matmul_tf32"] == pytest.approx(2 * 8192**3 * 1e3)
+    assert on_gpu["copy"] == pytest.approx(2 * (512 << 20) * 1e3)
+    assert set(ceilings_on(found.ceilings, cuda=False)) == {"matmul_float32", "matmul_float64", "copy", "noise"}
+    assert (await gauge(attempt, MACHINE, path, cuda=True)).ceilings == found.ceilings
+    assert len(attempt.sources) == 5
 
 
 async def test_what_cannot_be_measured_is_left_out() -> None:
