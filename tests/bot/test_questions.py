@@ -216,3 +216,10 @@ def test_less_than_three_topics_are_filled_up_with_a_score_of_zero(answerer: Ans
     found = answerer.ask("")
     assert [hit.score for hit in found.hits] == [0.0, 0.0, 0.0]
     assert found.band is Band.REFUSE
+
+
+@pytest.mark.parametrize("text", ["كم سرعة H100؟", "kif nsarre3 model", "كيف أسرّع نموذجًا؟", "سرعة البطاقة"])
+def test_two_everyday_words_are_offered_topics_and_answered_with_none(answerer: Answerer, text: str) -> None:
+    found = answerer.ask(text)
+    assert found.band is Band.OFFER
+    assert len(found.hits) == 3

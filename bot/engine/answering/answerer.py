@@ -44,7 +44,8 @@ class Answerer:
         """Find what answers a text."""
         terms, hits = self.search(text)
         likely = bands.probability(self.course.bands, bands.evidence(terms, hits))
-        return Found(bands.band(self.course.bands, likely), likely, self._filled(hits), terms)
+        band = bands.band(self.course.bands, likely, general=bands.is_general(terms, hits))
+        return Found(band, likely, self._filled(hits), terms)
 
     def _filled(self, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
         best = {hit.section.topic: hit for hit in hits}

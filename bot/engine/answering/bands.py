@@ -18,6 +18,9 @@ _MANY, _MANY_OWN = 3, 2
 _FEW = 2
 """Everyday terms below which a question without one of the lessons' own says little."""
 
+_NEAR = 0.12
+"""Score by which the best topic has to be ahead of the next to answer a general question."""
+
 
 class Band(StrEnum):
     """What becomes of a question."""
@@ -54,8 +57,14 @@ def probability(bands: Bands, found: Mapping[str, float]) -> float:
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
 
 
-def band(bands: Bands, likely: float) -> Band:
-    """Give what becomes of a question with this probability."""
-    if likely >= bands.answer:
+def is_general(terms: Terms, hits: Sequence[Hit]) -> bool:
+    """Tell whether a question is two everyday terms, such as speed and model, to which several topics are as near."""
+    several = len(hits) > 1 and hits[0].score - hits[1].score < _NEAR
+    return several and not terms.own and len(set(terms.tokens)) <= _FEW
+
+
+def band(bands: Bands, likely: float, *, general: bool = False) -> Band:
+    """Give what becomes of a question with this probability; to a general one topics are offered at most."""
+    if likely >= bands.answer and not general:
         return Band.ANSWER
     return Band.OFFER if likely >= bands.offer else Band.REFUSE
