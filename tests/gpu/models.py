@@ -1,98 +1,147 @@
-"""The table of real models: forward and training step, three types, eager and compiled, one JSON line a measurement.
+"""The table of real models: forward and training step, TF32, bfloat16 (some float16), eager and compiled; JSON lines.
 
-Run by the learners' interpreter on a GPU host: `python tests/gpu/models.py > models.jsonl`. Random weights, no network.
-Law: what cannot be measured is a line too, with its reason; a missing library is said by name. `--small` makes models
-of a few thousand weights, for trying this program where there is no GPU; its figures mean nothing.
+    python tests/gpu/models.py [--models A,B] [--seconds N] [--small] > models.jsonl
+
+Run by the learners' interpreter. On a host with GPUs each is measured by one process alone on it. What is compiled is
+compiled ahead by many processes, on the last GPU, into a cache that all share, while what is eager is measured on the
+others; the last GPU measures once they are done. Random weights, no network.
+Law: what cannot be measured is a line too, with its reason. Nothing is measured on a GPU on which something compiles.
+`--small` makes models of a few thousand weights, for trying this program without a GPU; its figures mean nothing.
 """
 
 import argparse
-import contextlib
-import importlib.util
 import json
+import os
+import re
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-IMAGES: dict[str, tuple[str, dict[str, Any]]] = {
-    "ResNet-18": ("ResNet", {"layer_type": "basic", "depths": [2, 2, 2, 2], "hidden_sizes": [64, 128, 256, 512]}),
-    "ResNet-50": ("ResNet", {}),
-    "ConvNeXt-T": ("ConvNext", {}),
-    "ViT-B16": ("ViT", {}),
-    "Swin-T": ("Swin", {}),
-    "MobileNetV2": ("MobileNetV2", {}),
-}
-TEXTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "BERT-base": ("Bert", {}),
-    "RoBERTa-base": ("Roberta", {}),
-    "DistilBERT": ("DistilBert", {}),
-    "ELECTRA-base": ("Electra", {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}),
-    "ALBERT-base": ("Albert", {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}),
-    "GPT-2": ("GPT2", {}),
-}
-TIMM = {"ResNeXt-101-32x8d": "resnext101_32x8d"}
-SMALL: dict[str, dict[str, Any]] = {
-    "ResNet": {"layer_type": "basic", "embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 1]},
-    "ConvNext": {"hidden_sizes": [8, 16], "depths": [1, 1], "num_stages": 2},
-    "ViT": {
-        "hidden_size": 32,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 32,
-        "image_size": 32,
-    },
-    "Swin": {"embed_dim": 8, "depths": [1, 1], "num_heads": [1, 2], "image_size": 32, "window_size": 4},
-    "MobileNetV2": {"depth_multiplier": 0.1},
-    "DistilBert": {"dim": 32, "n_layers": 1, "n_heads": 2, "hidden_dim": 32, "vocab_size": 100},
-    "GPT2": {"n_embd": 32, "n_layer": 1, "n_head": 2, "vocab_size": 100, "bos_token_id": 0, "eos_token_id": 0},
-}
-SMALL_TEXT: dict[str, Any] = {
-    "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32, "vocab_size": 100,
-}  # fmt: skip
-TYPES = ("float32", "float16", "bfloat16")
-WORK = ("forward", "train")
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import zoo  # type: ignore[import-not-found] # beside this file, wherever it is started from
+
+PRODUCTS = re.compile(
+    r"gemm|conv|xmma|cutlass|cudnn|flash|attention|wgrad|dgrad|nvjet|matmul|::mm|addmm", re.IGNORECASE
+)
+LAUNCH_SHARE, PRODUCT_SHARE = 0.7, 0.5
+"""Under the first share of the time busy, a GPU waits for launches; over the second of its work, products limit it."""
+_LEAST_CALLS = 5
+_AHEAD_EACH, _MOST_AHEAD = 2, 14
+"""Cores for each process that compiles, and how many of them a GPU's memory holds at once."""
+_CORES_TO_MEASURE = 2
 
 
-def names() -> list[str]:
-    """Give every model of the table."""
-    return [*IMAGES, *TEXTS, *TIMM]
+def ways(chosen: argparse.Namespace, *, compiled: bool) -> Iterator[tuple[str, str, str]]:
+    """Give every model, work and type, those that take long to compile first."""
+    models = chosen.models.split(",")
+    for work in reversed(zoo.WORK):
+        for kind in zoo.TYPES:
+            for name in models if not compiled else reversed(models):
+                if kind != "float16" or name in zoo.HALF:
+                    yield name, work, kind
 
 
-def built(name: str, *, small: bool) -> Any:  # noqa: ANN401 - a torch module; torch is imported where it is there
-    """Make a model with random weights from its configuration.
+def prepared(chosen: argparse.Namespace) -> tuple[Any, str]:
+    """Import torch and set how precise its products are; say where things run."""
+    import torch  # noqa: PLC0415 - the one that starts the others needs none
 
-    Raises LookupError with the library's name where it is missing.
-    """
-    library = "timm" if name in TIMM else "transformers"
-    for wanted in (library, *(("torchvision",) if library == "timm" else ())):
-        if importlib.util.find_spec(wanted) is None:
-            wrong = f"{wanted} is missing"
-            raise LookupError(wrong)
-    if name in TIMM:
-        import timm  # noqa: PLC0415
-
-        return timm.create_model(TIMM[name], pretrained=False)
-    import transformers  # noqa: PLC0415
-
-    kind, own = IMAGES[name] if name in IMAGES else TEXTS[name]
-    options: dict[str, Any] = SMALL.get(kind, SMALL_TEXT) if small else own
-    config = getattr(transformers, f"{kind}Config")(**options)
-    return getattr(transformers, f"{kind}Model")(config)
+    torch.set_float32_matmul_precision("high")
+    torch.backends.cudnn.allow_tf32 = True
+    torch.set_num_threads(1 if chosen.role else torch.get_num_threads())
+    return torch, "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def given(name: str, torch: Any, device: str, *, small: bool) -> tuple[Any, list[int]]:  # noqa: ANN401
-    """Make random inputs, and say their shape."""
-    if name in TEXTS:
-        shape = [2, 8] if small else [16, 128]
-        return torch.randint(1, 100, shape, device=device), shape
-    shape = [2, 3, 32, 32] if small else [64, 3, 224, 224]
-    return torch.randn(shape, device=device), shape
+def call_of(torch: Any, device: str, chosen: argparse.Namespace, way: tuple[str, str, str], *, compiled: bool) -> Any:  # noqa: ANN401
+    """Build one way; give its call and the inputs' shape."""
+    name, work, kind = way
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    model = zoo.built(name, small=chosen.small).to(device)
+    inputs, shape = zoo.given(name, torch, device, small=chosen.small)
+    return zoo.step(model, inputs, work, kind, torch, device, compiled=compiled), shape
 
 
-def loss_of(out: Any) -> Any:  # noqa: ANN401
-    """Give a scalar that depends on every output."""
-    return (out if hasattr(out, "pow") else out.last_hidden_state).float().pow(2).mean()
+def ahead(chosen: argparse.Namespace) -> None:
+    """Compile what no other has claimed, and say for each how long its first call took."""
+    torch, device = prepared(chosen)
+    for way in ways(chosen, compiled=True):
+        if not claimed(chosen, "ahead", way):
+            continue
+        line: dict[str, object] = {}
+        try:
+            call, _ = call_of(torch, device, chosen, way, compiled=True)
+            start = time.perf_counter()
+            call()
+            synchronized(torch, device)
+            line["compile_s"] = round(time.perf_counter() - start, 2)
+        except Exception as error:  # noqa: BLE001 - it will fail again where it is measured, and be told there
+            line["error"] = f"{type(error).__name__}: {error}"[:300]
+        call = None
+        if device == "cuda":
+            torch.cuda.empty_cache()
+        marker(chosen, way).write_text(json.dumps(line))
+
+
+def measure(chosen: argparse.Namespace) -> None:
+    """Measure what no other has claimed: eager ways first, compiled ones as they are ready, then those left."""
+    torch, device = prepared(chosen)
+    torch._inductor.config.compile_threads = 1
+    peaks = ceilings(torch, device)
+    say(ceilings=peaks, gpu=torch.cuda.get_device_name() if device == "cuda" else "")
+    for way in ways(chosen, compiled=False):
+        if time.time() < chosen.ends and claimed(chosen, "eager", way):
+            say(**measured(torch, device, chosen, way, peaks, compiled=False))
+    left = [] if chosen.no_compile else list(ways(chosen, compiled=True))
+    while left and time.time() < chosen.ends:
+        ready = [way for way in left if marker(chosen, way).exists()]
+        done = Path(chosen.folder, "ahead_done").exists()
+        for way in left[:1] if done and not ready else ready:
+            if time.time() < chosen.ends and claimed(chosen, "compiled", way):
+                line = measured(torch, device, chosen, way, peaks, compiled=True)
+                told = marker(chosen, way)
+                say(**line, **({"cold_s": json.loads(told.read_text()).get("compile_s")} if told.exists() else {}))
+            left.remove(way)
+        if not ready and not done:
+            time.sleep(0.2)
+
+
+def measured(  # noqa: PLR0913 - one way
+    torch: Any,  # noqa: ANN401
+    device: str,
+    chosen: argparse.Namespace,
+    way: tuple[str, str, str],
+    peaks: dict[str, float],
+    *,
+    compiled: bool,
+) -> dict[str, object]:
+    """Measure one way: first call, median and least of the others, memory, what the GPU did, and what limits it."""
+    name, work, kind = way
+    line: dict[str, object] = {"model": name, "work": work, "dtype": kind, "compiled": compiled}
+    try:
+        call, shape = call_of(torch, device, chosen, way, compiled=compiled)
+        if device == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+        first, took = timed(call, lambda: synchronized(torch, device), chosen.each)
+        median = statistics.median(took)
+        line |= {"shape": shape, "first_s": round(first, 3), "calls": len(took)}
+        line |= {"median_ms": round(median, 4), "least_ms": round(min(took), 4)}
+        if device == "cuda":
+            line["peak_mib"] = round(torch.cuda.max_memory_allocated() / 2**20)
+            line |= limited(torch, call, median, 0.0 if compiled else peaks[kind])
+    except Exception as error:  # noqa: BLE001 - one way that fails keeps back no other
+        line["error"] = f"{type(error).__name__}: {error}"[:300]
+        line["trace"] = traceback.format_exc()[-600:]
+    if device == "cuda":
+        torch.cuda.empty_cache()
+    return line
 
 
 def timed(call: Callable[[], None], finish: Callable[[], None], seconds: float) -> tuple[float, list[float]]:
@@ -101,13 +150,13 @@ def timed(call: Callable[[], None], finish: Callable[[], None], seconds: float) 
     call()
     finish()
     first = time.perf_counter() - start
-    end = time.perf_counter() + seconds / 4
+    end = time.perf_counter() + seconds / 3
     while time.perf_counter() < end:
         call()
         finish()
     took: list[float] = []
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(took) < 5:
+    while time.perf_counter() < end or len(took) < _LEAST_CALLS:
         finish()
         start = time.perf_counter()
         call()
@@ -116,87 +165,161 @@ def timed(call: Callable[[], None], finish: Callable[[], None], seconds: float) 
     return first, took
 
 
-def measured(name: str, chosen: argparse.Namespace, torch: Any) -> Iterator[dict[str, object]]:  # noqa: ANN401
-    """Measure one model in every way that was chosen."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    finish = torch.cuda.synchronize if device == "cuda" else (lambda: None)
-    for compiled in (False,) if chosen.no_compile else (False, True):
-        for work in WORK:
-            for kind in chosen.types.split(","):
-                line: dict[str, object] = {"model": name, "work": work, "dtype": kind, "compiled": compiled}
-                try:
-                    torch.manual_seed(0)
-                    torch._dynamo.reset()
-                    model = built(name, small=chosen.small).to(device)
-                    inputs, shape = given(name, torch, device, small=chosen.small)
-                    call = step(model, inputs, work, kind, torch, device, compiled=compiled)
-                    if device == "cuda":
-                        torch.cuda.reset_peak_memory_stats()
-                    first, took = timed(call, finish, chosen.seconds)
-                    line |= {"shape": shape, "first_s": round(first, 3), "calls": len(took)}
-                    line |= {"median_ms": round(statistics.median(took), 4), "least_ms": round(min(took), 4)}
-                    if device == "cuda":
-                        line["peak_mib"] = round(torch.cuda.max_memory_allocated() / 2**20)
-                except Exception as error:  # noqa: BLE001 - one way that fails keeps back no other
-                    line["error"] = f"{type(error).__name__}: {error}"[:300]
-                yield line
+def limited(
+    torch: Any,  # noqa: ANN401
+    call: Callable[[], None],
+    median_ms: float,
+    peak: float,
+) -> dict[str, object]:
+    """Say what limits a call, by the GPU's own times: launches, products of matrices, or memory.
+
+    `busy` is the kernels' time over the measured time, `products` the share of it in products and convolutions,
+    `reached` the work in products over the whole time, as a share of `peak` (operations a second; 0: not asked).
+    """
+    torch.cuda.synchronize()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
+        call()
+        torch.cuda.synchronize()
+    kernels = [one for one in seen.events() if one.device_type == torch.autograd.DeviceType.CUDA]
+    times = [(one.name, one.time_range.elapsed_us()) for one in kernels if not one.name.startswith("Mem")]
+    total = sum(took for _, took in times)
+    products = sum(took for name, took in times if PRODUCTS.search(name)) / total if total else 0.0
+    busy = min(total / (median_ms * 1e3), 1.0)
+    found: dict[str, object] = {"kernels": len(times), "busy": round(busy, 3), "products": round(products, 3)}
+    limit = "launch" if busy < LAUNCH_SHARE else "matmul" if products >= PRODUCT_SHARE else "memory"
+    flops = counted(torch, call) if peak else 0
+    if flops:
+        found |= {"tflop": round(flops / 1e12, 4), "reached": round(flops / (median_ms / 1e3) / peak, 4)}
+    return found | {"limit": limit}
 
 
-def step(  # noqa: PLR0913 - one call of one way
-    model: Any, inputs: Any, work: str, kind: str, torch: Any, device: str, *, compiled: bool  # noqa: ANN401
-) -> Callable[[], None]:  # fmt: skip
-    """Give the call to be timed: a forward pass without gradients, or a whole training step that changes no weight."""
-    dtype = getattr(torch, kind)
-    cast = torch.amp.autocast(device, dtype) if kind != "float32" else contextlib.nullcontext()
-    fast = torch.compile(model) if compiled else model
-    if work == "forward":
-        model.eval()
+def counted(torch: Any, call: Callable[[], None]) -> int:  # noqa: ANN401
+    """Count the operations in products of one eager call; 0 where they cannot be told."""
+    from torch.utils.flop_counter import FlopCounterMode  # noqa: PLC0415
 
-        def forward() -> None:
-            with torch.inference_mode(), cast:
-                fast(inputs)
+    try:
+        with FlopCounterMode(display=False) as counter:
+            call()
+        torch.cuda.synchronize()
+        return int(counter.get_total_flops())
+    except Exception:  # noqa: BLE001 - then it is not known
+        return 0
 
-        return forward
-    model.train()
-    opt = torch.optim.SGD(model.parameters(), lr=0.0)
-    scaler = torch.amp.GradScaler(device, enabled=kind == "float16")
 
-    def train() -> None:
-        opt.zero_grad()
-        with cast:
-            loss = loss_of(fast(inputs))
-        scaler.scale(loss).backward()
-        scaler.step(opt)
-        scaler.update()
+def ceilings(torch: Any, device: str) -> dict[str, float]:  # noqa: ANN401
+    """Measure what this GPU gives: operations a second in products of each type, bytes a second in a copy."""
+    if device != "cuda":
+        return {}
+    found = {}
+    for kind, name in zoo.TYPES.items():
+        x = torch.randn(8192, 8192, device=device, dtype=getattr(torch, name))
+        found[kind] = 2 * 8192**3 / best_s(torch, partial(torch.matmul, x, x))
+    source = torch.empty(1 << 30, device=device, dtype=torch.uint8)
+    target = torch.empty_like(source)
+    found["copy"] = 2 * (1 << 30) / best_s(torch, lambda: target.copy_(source))
+    torch.cuda.empty_cache()
+    return found
 
-    return train
+
+def best_s(torch: Any, call: Callable[[], object]) -> float:  # noqa: ANN401
+    """Give the least seconds of ten calls, by the GPU's own events."""
+    took = []
+    for _ in range(13):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        call()
+        end.record()
+        torch.cuda.synchronize()
+        took.append(begin.elapsed_time(end) / 1e3)
+    return float(min(took[3:]))
+
+
+def synchronized(torch: Any, device: str) -> None:  # noqa: ANN401
+    """Wait for the GPU, where there is one."""
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def claimed(chosen: argparse.Namespace, what: str, way: tuple[str, str, str]) -> bool:
+    """Say whether this process is the first to come to it."""
+    try:
+        Path(chosen.folder, f"{what}.{'.'.join(way)}").mkdir()
+    except FileExistsError:
+        return False
+    return True
+
+
+def marker(chosen: argparse.Namespace, way: tuple[str, str, str]) -> Path:
+    """Where it stands that a way has been compiled."""
+    return Path(chosen.folder, f"ready.{'.'.join(way)}.json")
+
+
+def say(**line: object) -> None:
+    """Print a line."""
+    print(json.dumps(line), flush=True)
+
+
+def together(chosen: argparse.Namespace, words: list[str]) -> int:
+    """Start the processes, one to measure a GPU and many to compile, and wait for them."""
+    listed = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(
+        map(str, range(len(list(Path("/dev").glob("nvidia[0-9]*")))))
+    )
+    gpus, cores = listed.split(",") if listed else [""], sorted(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as folder:
+        shared = {"TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor", "TRITON_CACHE_DIR": f"{folder}/triton"}
+        shared |= {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": str(_AHEAD_EACH)}
+        apart = _CORES_TO_MEASURE * len(gpus)
+
+        def start(role: str, gpu: str, own: list[int]) -> "subprocess.Popen[bytes]":
+            command = [sys.executable, __file__, *words, "--role", role, "--folder", folder, "--ends", str(chosen.ends)]
+            placed = ["taskset", "-c", ",".join(map(str, own or cores))]
+            return subprocess.Popen([*placed, *command], env=os.environ | shared | {"CUDA_VISIBLE_DEVICES": gpu})
+
+        count = (
+            0 if chosen.no_compile else chosen.ahead or min(max((len(cores) - apart) // _AHEAD_EACH, 1), _MOST_AHEAD)
+        )
+        compiling = [start("ahead", gpus[-1], cores[apart:]) for _ in range(count)]
+        places = [cores[i * _CORES_TO_MEASURE : (i + 1) * _CORES_TO_MEASURE] for i in range(len(gpus))]
+        measuring = [start("measure", gpus[i], places[i]) for i in range(len(gpus) - 1)]
+        for process in compiling:
+            try:
+                process.wait(max(chosen.ends - time.time(), 1.0))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        Path(folder, "ahead_done").touch()
+        measuring.append(start("measure", gpus[-1], places[-1]))
+        for process in measuring:
+            process.wait()
+    return max((process.returncode for process in measuring), default=0)
 
 
 def main() -> int:
-    """Print the machine, then a line for each measurement."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--models", default=",".join(names()), help="names with commas between")
-    parser.add_argument("--types", default=",".join(TYPES), help="types with commas between")
-    parser.add_argument("--seconds", type=float, default=1.0, help="seconds of timing for each measurement")
+    """Print a line for each measurement, and what this GPU gives at most."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--models", default=",".join(zoo.names()), help="names with commas between")
+    parser.add_argument("--each", type=float, default=0.6, help="seconds of timing for each measurement")
+    parser.add_argument("--seconds", type=float, default=440.0, help="begin nothing more after so long")
+    parser.add_argument("--ahead", type=int, default=0, help="how many processes compile ahead (0: by the cores)")
     parser.add_argument("--no-compile", action="store_true", help="eager only")
     parser.add_argument("--small", action="store_true", help="tiny models, to try this program")
     parser.add_argument("--list", action="store_true", help="only print the models' names")
+    parser.add_argument("--role", choices=["ahead", "measure"], default="", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--ends", type=float, default=0.0, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.list:
-        print("\n".join(names()))
+        print("\n".join(zoo.names()))
         return 0
-    unknown = sorted(set(chosen.models.split(",")) - set(names())) + sorted(set(chosen.types.split(",")) - set(TYPES))
+    unknown = sorted(set(chosen.models.split(",")) - set(zoo.names()))
     if unknown:
         print(f"not known: {', '.join(unknown)}; --list prints the models", file=sys.stderr)
         return 2
-    import torch  # noqa: PLC0415 - `--list` needs none
-
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
-    print(json.dumps({"machine": gpu or "no GPU", "torch": torch.__version__, "small": chosen.small}), flush=True)
-    for name in chosen.models.split(","):
-        for line in measured(name, chosen, torch):
-            print(json.dumps(line), flush=True)
-    return 0
+    if chosen.role:
+        {"ahead": ahead, "measure": measure}[chosen.role](chosen)
+        return 0
+    chosen.ends = time.time() + chosen.seconds
+    return together(chosen, sys.argv[1:])
 
 
 if __name__ == "__main__":
