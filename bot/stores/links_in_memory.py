@@ -31,9 +31,9 @@ class Links:
                 self._given = {}
             case MissLink(at):
                 since = self._missed.since
-                since = since if since is not None and at - since < FORGIVEN else at
-                count = self._missed.missed + 1 if since != at else 1
-                self._missed = Linking(platforms=("shell",), missed=count, since=since)
+                goes_on = since is not None and at - since < FORGIVEN
+                count, begun = (self._missed.missed + 1, since) if goes_on else (1, at)
+                self._missed = Linking(platforms=("shell",), missed=count, since=begun)
             case JoinLearners():
                 message = "a stand-in store has one learner"
                 raise ValueError(message)

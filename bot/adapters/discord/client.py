@@ -24,7 +24,7 @@ from content.schema import Course
 LOG = logging.getLogger("tasree.discord")
 
 _DESCRIPTION_LIMIT, _CHOICES, _LABEL_LIMIT, _WINDOW_LIMIT = 100, 25, 45, 4000
-_ARGUED = {Command.LESSON, Command.EXAMPLE, Command.EXERCISE, Command.CAP, Command.REMIND, Command.BOARD}
+_ARGUED = {Command.LESSON, Command.EXAMPLE, Command.EXERCISE, Command.CAP, Command.REMIND, Command.BOARD, Command.LINK}
 """Commands that take a word behind them."""
 _OF_LESSONS = {Command.LESSON, Command.EXAMPLE, Command.EXERCISE}
 
