@@ -37,12 +37,16 @@ class Replies(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Drawing(Generic[D]):
-    """How the replies of a chat are drawn; `offer` is the note about a lost reply."""
+    """How the replies of a chat are drawn; `offer` is the note about a lost reply.
+
+    `rests` says how many times as long as elsewhere a reply at an address stays between two edits.
+    """
 
     draw: Callable[[str, Reply], Sequence[D]]
     offer: Callable[[int], D]
     is_group: Callable[[str], bool] = lambda _: False
     root: Callable[[str], str] = lambda address: address
+    rests: Callable[[str], float] = lambda _: 1.0
 
 
 class SupersededError(Exception):

@@ -101,15 +101,15 @@ class Calls(Generic[D]):
             return
         except RefusedError:
             LOG.exception("an edit was refused")
-        self._rested(box.chat, shown.number)
+        self._rested(box, shown.number)
         self.mark(box, [replace(one, digest=draft.digest, change=shown.change)])
 
-    def _rested(self, chat: str, number: int) -> None:
+    def _rested(self, box: Box, number: int) -> None:
         """Let a reply rest after an edit; what rested enough is forgotten."""
         now = self._clock()
         if len(self._due) >= MOST_RESTING:
             self._due = {key: at for key, at in self._due.items() if at > now}
-        self._due[chat, number] = now + self._edit_every_s
+        self._due[box.chat, number] = now + self._drawing.rests(box.address) * self._edit_every_s
 
     async def remove(self, box: Box, address: str, one: PostedPart) -> None:
         """Take a part back."""

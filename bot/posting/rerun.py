@@ -7,20 +7,17 @@ from bot.engine.events import ButtonPressed, Event, TextSent
 from bot.engine.intake import reading as intake
 from bot.engine.intake.types import Code
 from bot.engine.replies import Choices
-from bot.ports import ChatRow, Shown
+from bot.ports import Shown
 from bot.posting.courier import Courier
 from bot.posting.ports import Outbox
+from bot.posting.rooms import RoomTalk
 
 QUIET_S = 5.0
 """So long an edit waits for the replies to what was edited."""
 
 
-class Talk(Protocol):
+class Talk(RoomTalk, Protocol):
     """The face of the app that a platform's hearing needs."""
-
-    async def enter(self, platform: str, external: str, account: str = "", *, greet: bool = True) -> ChatRow:
-        """Give the chat of this account."""
-        ...
 
     async def take(self, chat: str, event: Event, key: str) -> bool:
         """Answer an event; False when its key was taken before."""

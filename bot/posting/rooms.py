@@ -36,10 +36,23 @@ class RoomTalk(Protocol):
 
 
 class Placing(Protocol):
-    """Where a chat's replies go."""
+    """What keeps where a chat's replies go."""
 
     async def place(self, chat: str, address: str) -> None:
         """Say it."""
+        ...
+
+
+class Bringing(Protocol):
+    """What brings a chat's replies there."""
+
+    @property
+    def silenced(self) -> set[str]:
+        """Chats that took nothing any more."""
+        ...
+
+    def placed(self, chat: str, address: str) -> None:
+        """Hear where a chat's replies go."""
         ...
 
 
@@ -70,11 +83,11 @@ def is_groups(event: Event) -> bool:
 class Rooms:
     """The groups of one platform."""
 
-    def __init__(self, platform: str, talk: RoomTalk, kept: Placing, placed: Callable[[str, str], None]) -> None:
+    def __init__(self, platform: str, talk: RoomTalk, kept: Placing, courier: Bringing) -> None:
         self._platform = platform
         self._talk = talk
         self._kept = kept
-        self._placed = placed
+        self._courier = courier
         self._places: dict[str, tuple[str, str]] = {}
 
     def forget(self) -> None:
@@ -97,11 +110,11 @@ class Rooms:
 
     async def _room(self, seat: Seat) -> str:
         known = self._places.get(seat.room)
-        if known is not None and known[1] == seat.address:
+        if known is not None and known[1] == seat.address and known[0] not in self._courier.silenced:
             return known[0]
         chat = await self._talk.room(self._platform, seat.room)
         await self._kept.place(chat, seat.address)
-        self._placed(chat, seat.address)
+        self._courier.placed(chat, seat.address)
         if len(self._places) >= _MOST:
             self._places.clear()
         self._places[seat.room] = (chat, seat.address)

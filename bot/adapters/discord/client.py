@@ -18,7 +18,10 @@ from bot.adapters.discord.buttons import PayloadButton
 from bot.adapters.discord.parse import Heard
 from bot.adapters.discord.places import Who
 from bot.engine.commands import Command
+from bot.engine.events import TextSent
+from bot.engine.groups import asking
 from bot.engine.wording import Wording
+from bot.posting import rooms
 from content.schema import Course
 
 LOG = logging.getLogger("tasree.discord")
@@ -59,7 +62,10 @@ class DiscordClient(discord.AutoShardedClient):
             key = f"help.{command}"
             named = {Command.START: "discord.start_command", Command.HELP: "discord.help_command"}.get(command, key)
             if words.has(named):
-                self.tree.add_command(self._command(command, words.text(named)[:_DESCRIPTION_LIMIT]))
+                described = words.text(named)[:_DESCRIPTION_LIMIT]
+                of_group = command is Command.GROUP
+                made = self._group_command(described) if of_group else self._command(command, described)
+                self.tree.add_command(made)
         code: app_commands.Command[Any, ..., None] = app_commands.Command(
             name="code", description=words.text("discord.code_command")[:_DESCRIPTION_LIMIT], callback=self._window
         )
@@ -68,6 +74,42 @@ class DiscordClient(discord.AutoShardedClient):
             self.tree.add_command(
                 app_commands.ContextMenu(name=words.text(f"discord.menu_{what}"), callback=_menu(self, what))
             )
+
+    def _group_command(self, description: str) -> "app_commands.Command[Any, ..., None]":
+        """Give the command of a group's quiz, whose wishes are fields."""
+        client, words = self, self.words()
+
+        async def asked(  # noqa: PLR0913 - one argument a field
+            interaction: Interaction,
+            questions: app_commands.Range[int, 1, asking.MOST_COUNT] = asking.COUNT,
+            lesson: str = "",
+            seconds: app_commands.Range[int, asking.LEAST_SECONDS, asking.MOST_SECONDS] = asking.SECONDS,
+            answers: app_commands.Range[int, 0, asking.MOST_ANSWERS] = 0,
+            do: str = "",
+        ) -> None:
+            until = f" {answers} answers" if answers else ""
+            named = f" lesson {lesson}" if lesson else ""
+            wish = do or f"{questions} questions {seconds} seconds{until}{named}"
+            await client.commanded(interaction, f"/{Command.GROUP} {wish}")
+
+        async def named(_: Interaction, current: str) -> list[app_commands.Choice[str]]:
+            return client.lessons_like(current)
+
+        made: app_commands.Command[Any, ..., None] = app_commands.Command(
+            name=Command.GROUP.value, description=description, callback=asked
+        )
+        fields = ("questions", "lesson", "seconds", "answers", "do")
+        app_commands.describe(**{field: words.text(f"discord.group_{field}")[:_DESCRIPTION_LIMIT] for field in fields})(
+            made
+        )
+        app_commands.choices(
+            do=[
+                app_commands.Choice(name=words.text(f"discord.group_do_{what}"), value=what)
+                for what in ("board", "end")
+            ]
+        )(made)
+        made.autocomplete("lesson")(named)
+        return made
 
     def _command(self, command: Command, description: str) -> "app_commands.Command[Any, ..., None]":
         client = self
@@ -133,12 +175,17 @@ class DiscordClient(discord.AutoShardedClient):
         under, who = interaction.message, self._who(interaction)
         if interaction.guild_id is not None and under is not None and not under.flags.ephemeral:
             who = places.public(interaction.channel_id or 0, interaction.user.id)
-        await self._heard(Heard(who, f"dc:i{interaction.id}", press=payload), interaction)
+        heard = Heard(who, f"dc:i{interaction.id}", press=payload, by=_name(interaction), admin=_is_admin(interaction))
+        await self._heard(heard, interaction)
 
     async def commanded(self, interaction: Interaction, text: str) -> None:
         """Acknowledge a command, then take it as if it had been written."""
         await _acknowledged(interaction, ephemeral=interaction.guild_id is not None)
-        await self._heard(Heard(self._who(interaction), f"dc:i{interaction.id}", text), interaction)
+        who = self._who(interaction)
+        if interaction.guild_id is not None and rooms.is_groups(TextSent(text)):
+            who = places.public(interaction.channel_id or 0, interaction.user.id)
+        by, admin = _name(interaction), _is_admin(interaction)
+        await self._heard(Heard(who, f"dc:i{interaction.id}", text, by=by, admin=admin), interaction)
 
     async def _window(self, interaction: Interaction) -> None:
         """Open the window for code, which is the acknowledgement."""
@@ -209,6 +256,15 @@ def _menu(client: DiscordClient, what: str) -> Callable[[Interaction, discord.Me
         await client.menu(interaction, what, message)
 
     return chosen
+
+
+def _name(interaction: Interaction) -> str:
+    return interaction.user.display_name[: parse.NAME]
+
+
+def _is_admin(interaction: Interaction) -> bool:
+    """Tell whether somebody may take away what others write in this channel."""
+    return interaction.permissions.administrator or interaction.permissions.manage_messages
 
 
 async def _acknowledged(interaction: Interaction, *, ephemeral: bool = False) -> None:

@@ -18,6 +18,9 @@ from bot.engine.events import ButtonPressed, CodeSent, Event, FileSent, OddSent,
 FILE_LIMIT = 10 * 1024 * 1024
 """Bytes of a file that are taken; what is larger is refused by its size, before it is downloaded."""
 
+NAME = 200
+"""Characters of a person's name that are kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class Upload:
@@ -30,7 +33,10 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What somebody said or did; `answers` is the id of what was written, empty for a press or a command."""
+    """What somebody said or did; `answers` is the id of what was written, empty for a press or a command.
+
+    `by` is how the person is called in a server, `admin` whether they may take away what others write in the channel.
+    """
 
     who: Who
     key: str
@@ -43,6 +49,8 @@ class Heard:
     uploads: tuple[Upload, ...] = ()
     answers: str = ""
     edited: bool = False
+    by: str = ""
+    admin: bool = False
 
     def event(self) -> Event:
         """Give the event of what needs no download."""
@@ -85,7 +93,10 @@ def of_message(message: discord.Message, me: int, *, edited: bool = False) -> He
     who = (places.private if direct else places.public)(message.channel.id, message.author.id)
     version = f".{int(message.edited_at.timestamp())}" if edited and message.edited_at else ""
     key = f"dc:m{message.id}{version}"
-    said = Heard(who, key, text, answers=str(message.id), edited=edited)
+    rights = getattr(message.author, "guild_permissions", None)
+    admin = bool(rights and (rights.administrator or rights.manage_messages))
+    by = message.author.display_name[:NAME]
+    said = Heard(who, key, text, answers=str(message.id), edited=edited, by=by, admin=admin)
     if message.attachments:
         return _with_files(said, message, measure=commands.asks_for_time(text))
     if message.stickers or getattr(message, "poll", None) is not None:

@@ -7,7 +7,7 @@ a command, a mention, an answer to one of its replies. Nothing raises for what s
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from telegram import Message, MessageEntity, Update
+from telegram import Message, MessageEntity, Update, User
 
 from bot.engine import commands
 from bot.engine.commands import Command
@@ -16,6 +16,8 @@ from bot.engine.events import ButtonPressed, Entity, Event, OddSent, TextSent
 FILE_LIMIT = 20 * 1024 * 1024
 """Bytes that a bot can download; the platform's own limit."""
 
+_NAME = 200
+"""Characters of a person's name that are kept."""
 _KINDS = {
     MessageEntity.PRE: "pre",
     MessageEntity.CODE: "code",
@@ -42,11 +44,16 @@ class Me:
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """A learner in a place: `external` names the chat of ours, `account` the person, `address` where answers go."""
+    """A learner in a place: `external` names the chat of ours, `account` the person, `address` where answers go.
+
+    In a group `room` names the chat of ours that is the group's own, `name` is how the person is called there.
+    """
 
     external: str
     account: str
     address: str
+    room: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,19 +145,26 @@ def is_group(address: str) -> bool:
     return address.startswith("-")
 
 
-def _who(message: Message, person: int) -> Who:
-    chat = message.chat
+def rests(address: str) -> float:
+    """Give how many times as long a reply stays between edits: a group takes few calls a minute, of all of them."""
+    return 2.0 if is_group(address) else 1.0
+
+
+def _who(message: Message, person: User | None) -> Who:
+    chat, account = message.chat, person.id if person else 0
     if chat.type == "private":
-        return Who(str(chat.id), str(person), str(chat.id))
-    topic = f"/{message.message_thread_id}" if message.is_topic_message and message.message_thread_id else ""
-    return Who(f"{chat.id}/{person}", str(person), f"{chat.id}{topic}")
+        return Who(str(chat.id), str(account), str(chat.id))
+    topic = str(message.message_thread_id or "") if message.is_topic_message else ""
+    address = f"{chat.id}/{topic}" if topic else str(chat.id)
+    name = person.full_name if person else ""
+    return Who(f"{chat.id}/{account}", str(account), address, f"{chat.id}/#{topic}", name[:_NAME])
 
 
 def _pressed(update: Update) -> Heard:
     query = update.callback_query
     if query is None or not isinstance(query.message, Message) or query.data is None:
         return Nothing("a button under what is gone") if query is None else _orphan(update)
-    who = _who(query.message, query.from_user.id)
+    who = _who(query.message, query.from_user)
     return Pressed(who, query.id, ButtonPressed(query.data[:200]), str(query.message.message_id))
 
 
@@ -161,13 +175,15 @@ def _orphan(update: Update) -> Heard:
         return Nothing("a button without a payload")
     chat = query.message.chat
     person = query.from_user.id
-    external = str(chat.id) if chat.type == "private" else f"{chat.id}/{person}"
-    who = Who(external, str(person), str(chat.id))
+    group = chat.type != "private"
+    name = query.from_user.full_name[:_NAME]
+    who = Who(f"{chat.id}/{person}", str(person), str(chat.id), f"{chat.id}/#", name)
+    who = who if group else Who(str(chat.id), str(person), str(chat.id))
     return Pressed(who, query.id, ButtonPressed(query.data[:200]), str(query.message.message_id))
 
 
 def _heard(message: Message, me: Me, *, edited: bool) -> Heard:
-    who = _who(message, message.from_user.id if message.from_user else 0)
+    who = _who(message, message.from_user)
     answers = str(message.message_id)
     text, cut, to_us = _addressed(message, me)
     group = message.chat.type != "private"

@@ -98,7 +98,9 @@ class TelegramChat:
         pacing: Pace = Pacing(self._settings.limits, loop.time)
         if not alone:
             pacing = SharedPacing(PLATFORM, self._kept, self._settings.limits)
-        drawing: Drawing[Draft] = Drawing(draw=self._draw, offer=self._offer, is_group=parse.is_group, root=parse.root)
+        drawing: Drawing[Draft] = Drawing(
+            draw=self._draw, offer=self._offer, is_group=parse.is_group, root=parse.root, rests=parse.rests
+        )
         self._courier = Courier(
             PLATFORM,
             self._kept,

@@ -77,7 +77,7 @@ class Person:
         self.world.update(
             callback_query={
                 "id": name,
-                "from": person_of(self.user),
+                "from": person_of(self.user, self.world.names.get(self.user, "")),
                 "message": self.world.shown(note),
                 "chat_instance": "1",
                 "data": payload,

@@ -30,6 +30,7 @@ METHODS: dict[str, set[str]] = {
     "deleteMessage": {"chat_id", "message_id"},
     "answerCallbackQuery": {"callback_query_id", "text", "show_alert"},
     "getFile": {"file_id"},
+    "getChatMember": {"chat_id", "user_id"},
     "getMyCommands": {"language_code"},
     "setMyCommands": {"commands", "language_code"},
     "getMyDescription": set(),
@@ -40,7 +41,7 @@ METHODS: dict[str, set[str]] = {
 }
 FLOODED = frozenset({"sendMessage", "sendPhoto", "sendDocument", "editMessageText", "editMessageMedia"})
 """Methods that count against the limits of a chat."""
-_NUMBERS = {"chat_id", "message_id", "message_thread_id", "offset", "limit", "timeout", "max_connections"}
+_NUMBERS = {"chat_id", "user_id", "message_id", "message_thread_id", "offset", "limit", "timeout", "max_connections"}
 _JSON = {"reply_parameters", "reply_markup", "link_preview_options", "allowed_updates", "commands", "media"}
 _JSON |= {"menu_button"}
 

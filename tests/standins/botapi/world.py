@@ -106,6 +106,8 @@ class World:
         self.deleted: list[Note] = []
         self.queries: dict[str, Query] = {}
         self.blocked: set[int] = set()
+        self.admins: set[int] = set()
+        self.names: dict[int, str] = {}
         self.migrated: dict[int, int] = {}
         self.closed: set[tuple[int, int]] = set()
         """Topics that were deleted."""
@@ -292,6 +294,8 @@ class World:
                 return {"description": self.told.get("description", "")}
             case "getMyShortDescription":
                 return {"short_description": self.told.get("short_description", "")}
+            case "getChatMember":
+                return self._member(call["user_id"])
             case "getFile":
                 return {"file_id": call["file_id"], "file_unique_id": "u", "file_path": f"documents/{call['file_id']}"}
             case "setWebhook":
@@ -306,13 +310,22 @@ class World:
         self.told |= call
         return True
 
+    def _member(self, user: int) -> dict[str, Any]:
+        rights: tuple[str, ...] = ("can_be_edited", "can_manage_chat", "can_delete_messages", "can_manage_video_chats")
+        rights += ("can_restrict_members", "can_promote_members", "can_change_info", "can_invite_users")
+        rights += ("can_post_stories", "can_edit_stories", "can_delete_stories", "is_anonymous")
+        who = {"user": person_of(user, self.names.get(user, ""))}
+        if user not in self.admins:
+            return who | {"status": "member"}
+        return who | {"status": "administrator"} | dict.fromkeys(rights, False)
+
     def shown(self, note: Note) -> dict[str, Any]:
         """Give a note as the platform writes it."""
         made: dict[str, Any] = {
             "message_id": note.id,
             "date": 1_700_000_000,
             "chat": chat_of(note.chat),
-            "from": self.me if note.by == 0 else person_of(note.by),
+            "from": self.me if note.by == 0 else person_of(note.by, self.names.get(note.by, "")),
         }
         marks = [
             {"type": mark.kind, "offset": mark.offset, "length": mark.length}
@@ -345,6 +358,6 @@ def chat_of(chat: int) -> dict[str, Any]:
     return {"id": chat, "type": "supergroup", "title": "صف"}
 
 
-def person_of(user: int) -> dict[str, Any]:
-    """Give a person as the platform writes one; the name holds an override of direction."""
-    return {"id": user, "is_bot": False, "first_name": "\u202eليلى", "language_code": "ar"}
+def person_of(user: int, name: str = "") -> dict[str, Any]:
+    """Give a person as the platform writes one; the name holds an override of direction unless another is given."""
+    return {"id": user, "is_bot": False, "first_name": name or "\u202eليلى", "language_code": "ar"}
