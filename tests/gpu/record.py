@@ -53,7 +53,7 @@ def main() -> int:
 
 def _whole(call: argparse.Namespace) -> int:
     ends = time.time() + call.seconds
-    gpus, cores = find_gpus(), sorted(os.sched_getaffinity(0))
+    gpus, cores = _gpus(), sorted(os.sched_getaffinity(0))
     several = len(gpus) > 1 and "cuda" in call.devices
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "claims").mkdir()
@@ -69,6 +69,12 @@ def _whole(call: argparse.Namespace) -> int:
         return _joined(call, [path for _, path in files], len(gpus))
 
 
+def _gpus() -> tuple[int, ...]:
+    """Give the GPUs of this host that may be used."""
+    chosen = os.environ.get("TASREE_RUNNER_GPUS", "")
+    return tuple(int(name) for name in chosen.split(",")) if chosen else find_gpus()
+
+
 def _lanes(gpus: tuple[int, ...], cores: list[int], on_cpu: bool) -> list[tuple[tuple[int, ...], list[int]]]:  # noqa: FBT001
     """Give each lane its GPUs and cores: one a GPU, and as many for the processor as the cores then allow."""
     free = max(len(cores) // _LANE_CORES - len(gpus), 0 if gpus else 1)
@@ -82,6 +88,7 @@ def _started(  # noqa: PLR0913 - what a lane is made of
 ) -> tuple["subprocess.Popen[bytes]", Path]:
     out = Path(folder) / f"lane{number}.jsonl"
     words = ["--lane", str(out), "--claims", f"{folder}/claims", "--ends", str(ends), "--budget", call.budget]
+    words += ["--several"] if len(_gpus()) > 1 else []
     words += ["--title", call.title, "--cores", ",".join(map(str, cores)), "--gpus", ",".join(map(str, gpus))]
     base = int(os.environ.get("TASREE_RUNNER_BASE_UID", "0")) or 300_000
     environ = os.environ | {
@@ -133,7 +140,7 @@ def _wanted(
     """Say what this lane takes: its device, as many GPUs as it has, not recorded yet, claimed by no other, in time."""
 
     def wanted(lesson: Lesson, example: Example, device: Device) -> bool:
-        several = example.gpus != 1 and device is Device.CUDA and len(find_gpus()) > 1
+        several = example.gpus != 1 and device is Device.CUDA and call.several
         mine = (device is Device.CUDA) == (gpus > 0) and several == (gpus > 1)
         known = before.get((lesson.slug, example.id, device.value)) == course.digest(lesson.slug, example)
         if not mine or known or time.time() > float(call.ends):
@@ -213,6 +220,7 @@ def _call() -> argparse.Namespace:
     parser.add_argument("--budget", type=Budget, default=Budget.THOROUGH, help="of each timing")
     parser.add_argument("--devices", default="cuda,cpu", help="which, with commas between")
     parser.add_argument("--out", help="where to copy the record")
+    parser.add_argument("--several", action="store_true", help=argparse.SUPPRESS)
     for name in ("--lane", "--claims", "--ends", "--cores", "--gpus"):
         parser.add_argument(name, default="", help=argparse.SUPPRESS)
     return parser.parse_args()
