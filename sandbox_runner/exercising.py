@@ -19,6 +19,7 @@ from sandbox_runner.channel import Channel, HungUp, Tampered
 from sandbox_runner.checking import Checking
 from sandbox_runner.disturbing import look, told
 from sandbox_runner.measuring import Measured, forged, remarks
+from sandbox_runner.mistakes import Mistakes, arranged
 from sandbox_runner.pinning import Place, apart, place_on
 from sandbox_runner.protocol import Check, Checked, Device, Ending, Exercise, Flag, Job, Phase, Progress
 from sandbox_runner.reaching import ceilings_on
@@ -27,6 +28,8 @@ from sandbox_runner.warming import Warming
 
 NAMES = ("starter", "submission", "reference")
 _STARTER, _SUBMISSION, _REFERENCE = range(3)
+_OF_INPUTS = frozenset({"constant_inputs", "in_cache", "crossover", "view_only"})
+"""What would be said of the inputs, which the exercise makes, or is told by the checks already."""
 
 
 async def measure_exercise(  # noqa: PLR0913 - each is a thing of its own
@@ -61,12 +64,12 @@ async def measure_exercise(  # noqa: PLR0913 - each is a thing of its own
     except OursFailedError as failed:
         return Measured(Ending.INFRA_ERROR, flags=(Flag("exercise_broken", {"detail": str(failed)[:500]}),))
     except Stopped as stopped:
-        return run.summary(stopped.ending, stopped)
+        return run.told(stopped.ending, stopped)
     except Tampered:
         return Measured(Ending.TAMPERED, phases_ms=run.submission.phases_ms)
     except HungUp:
-        return run.summary(None)
-    return run.summary(Ending.OK)
+        return run.told(None)
+    return run.told(Ending.OK)
 
 
 @dataclass(slots=True)
@@ -80,12 +83,15 @@ class _Exercise:
     ceilings: Mapping[str, float]
     checks: list[Checked] = field(default_factory=list)
     checking: Checking = field(init=False)
+    mistakes: Mistakes = field(init=False)
     rounds: Rounds | None = None
     flags: list[Flag] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         named = tuple(Named(name, 1, ("",)) for name in NAMES)
         self.checking = Checking(tuple(Seat(harness) for harness in self.harnesses), named, self.rng)
+        lines, cuda = self.job.source.count("\n") + 1, self.job.device is not Device.CPU
+        self.mistakes = Mistakes(self.submission, (named[_SUBMISSION],), lines, cuda)
 
     @property
     def submission(self) -> Harness:
@@ -103,6 +109,8 @@ class _Exercise:
             for harness in self.harnesses:
                 await harness.ask(Pinned, "pin", threads=self.place.threads, cores=cores, cuda=cuda)
                 await harness.ask(Done, "task", make=self.exercise.starter)
+                if harness is self.submission:
+                    await self.mistakes.look()
                 await harness.ask(Done, "imports")
         with self._phase(Phase.RUN):
             for harness in self.harnesses:
@@ -128,6 +136,8 @@ class _Exercise:
             host = look(self.place.inner)
             await self.rounds.run()
             self.flags += told(host, look(self.place.inner), None)
+        # The verdict stands: what is found now changes no figure of it, and is looked for while there is time.
+        await self.mistakes.instrument(largest, self.rounds.per_call[_SUBMISSION])
 
     async def _check(self) -> None:
         """Run every check and one more on a seed that nobody knew; all are run, so that all that fails is told.
@@ -184,6 +194,13 @@ class _Exercise:
             for harness in self.harnesses:
                 stack.enter_context(harness.phase(phase))
             yield
+
+    def told(self, ending: Ending | None, stopped: Stopped | None = None) -> Measured:
+        """Sum up, with the submission's mistakes before all other remarks; what the inputs are is not its doing."""
+        seen = self.summary(ending, stopped)
+        fault = seen.fault.last_line if seen.fault else ""
+        found = [flag for flag in self.mistakes.flags(seen.variants, fault=fault) if flag.code not in _OF_INPUTS]
+        return replace(seen, flags=arranged((*seen.flags, *found)))
 
     def summary(self, ending: Ending | None, stopped: Stopped | None = None) -> Measured:
         """Sum up: checks always, figures where nothing contradicts them."""

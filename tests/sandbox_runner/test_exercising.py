@@ -108,6 +108,38 @@ async def test_a_submission_that_cannot_be_called_is_told_why(source: str, endin
     assert (seen.ending, seen.fault.last_line) == (ending, fault)
 
 
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("    return np.vectorize(lambda v: v * scale)(x)\n", "np_vectorize"),
+        ("    print('.' * 4000)\n    return x * scale\n", "print_timed"),
+        (
+            "    noise = np.random.default_rng(1).random(len(x))\n    return x * scale + 0 * noise.sum()\n",
+            "creation_timed",
+        ),
+    ],
+)
+async def test_a_submission_is_told_its_own_mistakes_beside_the_verdict(body: str, code: str) -> None:
+    seen = (await exercised(f"import numpy as np\ndef solve(x, scale):\n{body}", TASK)).measured
+    assert seen.ending is Ending.OK
+    mistakes = [flag for flag in seen.flags if "mistake" in flag.values]
+    assert {flag.code for flag in mistakes} == {code}
+    assert seen.flags[0] == mistakes[0]
+    assert mistakes[0].values["name"] == "submission"
+
+
+async def test_a_good_submission_is_told_of_no_mistake() -> None:
+    seen = (await exercised("import numpy as np\ndef solve(x, scale):\n    return scale * x\n", TASK)).measured
+    assert [flag for flag in seen.flags if "mistake" in flag.values] == []
+
+
+async def test_a_wrong_submission_is_told_what_its_source_shows_all_the_same() -> None:
+    source = "import numpy as np\ndef solve(x, scale):\n    return np.vectorize(lambda v: v + scale)(x)\n"
+    seen = (await exercised(source, TASK)).measured
+    assert seen.ending is Ending.WRONG_RESULT
+    assert [flag.code for flag in seen.flags if "mistake" in flag.values] == ["np_vectorize"]
+
+
 @pytest.mark.parametrize("broken", ["starter", "reference"])
 async def test_a_fault_of_starter_or_reference_is_ours(broken: str) -> None:
     wrong = MAKE + "def solve(x, scale):\n    return x / scale[0]\n"
