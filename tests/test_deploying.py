@@ -8,13 +8,16 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import kubernetes_validate
+import promql_parser
 import pytest
 import yaml
 
 from bot import __main__ as bot_entry
 from bot import doctor
+from bot.figures import Figures
 from bot.settings import load
 from sandbox_runner import __main__ as runner_entry
 from sandbox_runner import settings as runner_settings
@@ -26,6 +29,8 @@ from sandbox_runner.serving import stderr_journal
 ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+OURS = [unit for unit in UNITS if unit.stem != "tasree-nats"]
+COMPOSED = [DEPLOY / "compose.yaml", DEPLOY / "compose.nats.yaml"]
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 CONTAINERFILES = sorted((DEPLOY / "containers").glob("*.Containerfile"))
 SYSTEMD = shutil.which("systemd-analyze")
@@ -57,8 +62,26 @@ def settings_known() -> set[str]:
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
 def test_systemd_finds_no_fault_in_a_unit(unit: Path, tmp_path: Path) -> None:
     here = tmp_path / unit.name
-    here.write_text(unit.read_text().replace("/opt/tasree", str(ROOT)))
+    here.write_text(placed(unit.read_text()))
     ran("systemd-analyze", "verify", "--man=no", here)
+
+
+@needs_systemd
+def test_systemd_finds_no_fault_in_a_runner_that_takes_jobs_from_the_broker(tmp_path: Path) -> None:
+    here = tmp_path / "tasree-runner.service"
+    here.write_text(placed((DEPLOY / "systemd" / here.name).read_text()))
+    laid = tmp_path / "tasree-runner.service.d" / "nats.conf"
+    laid.parent.mkdir()
+    laid.write_text((DEPLOY / "systemd" / "nats" / "runner.conf").read_text())
+    ran("systemd-analyze", "verify", "--man=no", here)
+    laid.write_text(laid.read_text() + "Enviroment=X=1\n")
+    with pytest.raises(AssertionError, match="Enviroment"):
+        ran("systemd-analyze", "verify", "--man=no", here)
+
+
+def placed(unit: str) -> str:
+    """Give a unit with its programs where they are here, for a tool that looks for them."""
+    return unit.replace("/opt/tasree", str(ROOT)).replace("/usr/local/bin/nats-server", str(program("nats-server")))
 
 
 @needs_systemd
@@ -68,7 +91,7 @@ def test_a_unit_is_as_closed_as_it_was(unit: Path) -> None:
     ran("systemd-analyze", "security", "--offline=yes", "--no-pager", f"--threshold={most}", unit)
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("unit", OURS, ids=lambda path: path.stem)
 def test_what_a_unit_starts_is_a_command_of_ours(unit: Path) -> None:
     started = re.findall(r"^ExecStart=\S+ -m (bot|sandbox_runner) (.+)$", unit.read_text(), re.MULTILINE)
     assert len(started) == 1
@@ -78,10 +101,10 @@ def test_what_a_unit_starts_is_a_command_of_ours(unit: Path) -> None:
 
 
 def test_each_platform_has_a_unit() -> None:
-    assert [path.stem for path in UNITS] == ["tasree-discord", "tasree-runner", "tasree-telegram", "tasree-web"]
+    assert [path.stem for path in OURS] == ["tasree-discord", "tasree-runner", "tasree-telegram", "tasree-web"]
 
 
-@pytest.mark.parametrize("path", [*UNITS, *MANIFESTS, *CONTAINERFILES, DEPLOY / "compose.yaml"], ids=lambda p: p.name)
+@pytest.mark.parametrize("path", [*UNITS, *MANIFESTS, *CONTAINERFILES, *COMPOSED], ids=lambda p: p.name)
 def test_only_settings_that_exist_are_named(path: Path) -> None:
     assert set(re.findall(r"TASREE_[A-Z_]+", path.read_text())) <= settings_known()
 
@@ -101,10 +124,11 @@ def test_a_manifest_with_a_word_that_kubernetes_does_not_know_is_refused() -> No
         kubernetes_validate.validate({**document, "spce": {}}, "1.34", strict=True)
 
 
-def test_compose_has_the_form_of_its_specification() -> None:
+@pytest.mark.parametrize("path", COMPOSED, ids=lambda path: path.stem)
+def test_compose_has_the_form_of_its_specification(path: Path) -> None:
     schema = "vendor.compose-spec"
     ended = subprocess.run(
-        [program("check-jsonschema"), "--builtin-schema", schema, DEPLOY / "compose.yaml"],
+        [program("check-jsonschema"), "--builtin-schema", schema, path],
         capture_output=True,
         text=True,
         check=False,
@@ -121,6 +145,23 @@ def test_compose_starts_commands_of_ours_and_no_secret_that_is_not_named() -> No
             assert bot_entry._parser().parse_args(service["command"]).command == name
 
 
+def test_what_is_laid_over_compose_names_services_and_secrets_that_are_there_and_a_call_of_ours() -> None:
+    base, over = (yaml.safe_load(path.read_text()) for path in COMPOSED)
+    assert set(over["services"]) - set(base["services"]) == {"broker"}
+    secrets = {*base["secrets"], *over["secrets"]}
+    for told in over["services"].values():
+        named = {one if isinstance(one, str) else one["source"] for one in told["secrets"]}
+        assert named <= secrets
+        assert {one["source"] for one in told.get("configs", ())} <= set(over["configs"])
+        assert set(told.get("networks", ())) <= set(base["networks"])
+    call = runner_entry._parser().parse_args(over["services"]["runner"]["command"])
+    told = over["services"]["runner"]["environment"] | {
+        "TASREE_RUNNER_NATS": call.nats,
+        "TASREE_RUNNER_NAME": call.name,
+    }
+    assert runner_settings.read_settings(told).nats == "nats+tls://broker:4222"
+
+
 @pytest.mark.parametrize("path", CONTAINERFILES, ids=lambda path: path.stem)
 def test_the_linter_finds_no_fault_in_a_containerfile(path: Path) -> None:
     ran(program("hadolint"), "--no-color", "--failure-threshold", "style", path)
@@ -135,12 +176,40 @@ def test_the_runners_settings_in_its_manifest_can_be_read() -> None:
     assert runner_settings.read_settings(told).secret
 
 
+def container_of(manifest: str) -> dict[str, Any]:
+    """Give the first container of the first workload in a manifest."""
+    spec = next(
+        each for each in documents(DEPLOY / "kubernetes" / f"{manifest}.yaml") if "template" in str(each["spec"])
+    )
+    found: dict[str, Any] = yaml.safe_load(yaml.safe_dump(spec))["spec"]["template"]["spec"]["containers"][0]
+    return found
+
+
+def test_the_settings_of_runners_behind_the_broker_are_read() -> None:
+    container = container_of("runners")
+    told = {one["name"]: one.get("value", "tasree-runners-0") for one in container["env"]}
+    settings = runner_settings.read_settings(told)
+    assert (settings.nats, settings.name) == ("nats+tls://tasree-broker:4222", "tasree-runners-0")
+    assert runner_entry._parser().parse_args(container["args"]).command == "serve"
+
+
+def test_the_settings_of_many_bots_are_read(tmp_path: Path) -> None:
+    container = container_of("telegram-many")
+    (tmp_path / "file").write_text("x")
+    told = {one["name"]: one.get("value", "postgresql+asyncpg://a:b@db/tasree") for one in container["env"]}
+    files = {name: str(tmp_path / "file") for name, value in told.items() if value.startswith("/etc/tasree")}
+    assert load(told | files).runner == "nats+tls://tasree-broker:4222"
+    call = bot_entry._parser().parse_args(container["args"])
+    assert (call.command, call.webhook) == ("telegram", "https://tasree.example/telegram")
+
+
 @pytest.mark.parametrize("name", ["web", "telegram", "discord"])
 def test_the_bots_settings_in_its_manifest_are_read(name: str, tmp_path: Path) -> None:
     spec = next(each for each in documents(DEPLOY / "kubernetes" / f"{name}.yaml") if each["kind"] == "Deployment")
     container = yaml.safe_load(yaml.safe_dump(spec))["spec"]["template"]["spec"]["containers"][0]
     told = {one["name"]: one["value"] for one in container["env"]}
     (tmp_path / "file").write_text("x")
+    assert told["TASREE_METRICS"].endswith(":9465")
     mounted = {
         name: str(tmp_path / "file") if value.startswith("/etc/tasree") else value for name, value in told.items()
     }
@@ -148,13 +217,15 @@ def test_the_bots_settings_in_its_manifest_are_read(name: str, tmp_path: Path) -
 
 
 def metrics_shown() -> set[str]:
-    """Give the names that a runner's figures have."""
+    """Give the names that a runner's and a bot's figures have."""
     tally = Tally(stderr_journal(), lambda: 0.0)
-    return set(re.findall(r"^# TYPE (\w+)", as_text(Capabilities(), {"queued": 0, "running": 0}, tally), re.MULTILINE))
+    text = as_text(Capabilities(), {"queued": 0, "running": 0}, tally) + Figures("web", lambda: 0.0).page()[1]
+    return set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
 
 
+@pytest.mark.parametrize("package", ["bot", "runner"])
 @pytest.mark.parametrize("name", ["alerts.yaml", "dashboard.json"])
-def test_alerts_and_dashboard_ask_for_figures_that_a_runner_shows(name: str) -> None:
+def test_alerts_and_dashboard_ask_for_figures_that_are_shown(name: str, package: str) -> None:
     told = yaml.safe_load((DEPLOY / "prometheus" / name).read_text())
     if name == "alerts.yaml":
         rules = [rule for group in told["groups"] for rule in group["rules"]]
@@ -163,7 +234,9 @@ def test_alerts_and_dashboard_ask_for_figures_that_a_runner_shows(name: str) -> 
         asked = [rule["expr"] for rule in rules]
     else:
         asked = [target["expr"] for panel in told["panels"] for target in panel["targets"]]
-    named = set(re.findall(r"tasree_runner_[a-z_]+", " ".join(asked)))
+    for one in asked:
+        promql_parser.parse(one)
+    named = set(re.findall(rf"tasree_{package}_[a-z_]+", " ".join(asked)))
     assert named
     assert {re.sub(r"_(bucket|sum|count)$", "", one) for one in named} <= metrics_shown()
 
