@@ -455,6 +455,20 @@ def test_the_search_for_mistakes_is_a_run_of_the_submission_alone(task: Conversa
     assert outcomes(task) == ["slow"]
 
 
+def test_a_graded_submission_shows_at_most_three_of_its_mistakes_and_offers_no_search(
+    task: Conversation, course: Course
+) -> None:
+    task.take(CodeSent(SOLVE))
+    codes = ("np_vectorize", "creation_timed", "print_timed", "loop_over_array")
+    flags = tuple(Flag(code, {"name": "submission", "mistake": 32, "what": "np.vectorize"}, 2) for code in codes)
+    told = text(task.finish(lambda job: replace(result(job, 2.0), flags=flags)))
+    assert str(course.phrases["exercise.to_improve"])[:10] in told
+    assert "np.vectorize" in told
+    assert str(course.phrases["flag.loop_over_array"])[:20] not in told
+    assert ":search" not in told
+    assert outcomes(task) == ["slow"]
+
+
 def test_a_search_that_finds_nothing_says_so(task: Conversation, course: Course) -> None:
     task.take(CodeSent(SOLVE))
     (job,) = task.waiting
