@@ -12,6 +12,7 @@ _CLOCKS = {
     *("process_time", "process_time_ns", "thread_time", "default_timer"),
 }
 _MODULES = {"time", "timeit"}
+_TIMERS = {"timeit", "repeat", "Timer", "do_bench", "do_bench_cudagraph"}
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 
 
@@ -24,11 +25,11 @@ class OwnTiming:
 
 
 def find(body: list[ast.stmt]) -> OwnTiming | None:
-    """Look for clock readings; None where a source reads the clock less than twice."""
+    """Look for clock readings; None where a source reads the clock less than twice, and no timer does it for it."""
     modules, names = _aliases(body)
     readings = [call for statement in body for call in _readings(statement, modules, names)]
     if len(readings) < 2:  # noqa: PLR2004 - one reading is no interval
-        return None
+        return OwnTiming((), ()) if _uses_timer(body) else None
     regions = []
     begun, name = -1, ""
     for i, statement in enumerate(body):
@@ -55,6 +56,45 @@ def _aliases(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
             case ast.ImportFrom(module=str(module), names=aliases) if module in _MODULES:
                 names |= {alias.asname or alias.name for alias in aliases if alias.name in _CLOCKS}
     return modules, names
+
+
+def _uses_timer(body: list[ast.stmt]) -> bool:
+    """Whether a timer of `timeit`, torch or Triton is set to work, and so measures by itself."""
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    modules = {
+        "timeit": {"timeit"},
+        "torch.utils.benchmark": {"torch.utils.benchmark"},
+        "triton.testing": {"triton.testing"},
+    }
+    names: set[str] = set()
+    for node in nodes:
+        match node:
+            case ast.Import(names=aliases):
+                for alias in aliases:
+                    if alias.name in modules and alias.asname:
+                        modules[alias.name].add(alias.asname)
+            case ast.ImportFrom(module=str(module), names=aliases):
+                for alias in aliases:
+                    whole = f"{module}.{alias.name}"
+                    if whole in modules:
+                        modules[whole].add(alias.asname or alias.name)
+                    elif module in modules and alias.name in _TIMERS:
+                        names.add(alias.asname or alias.name)
+    bases = {base for found in modules.values() for base in found}
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            base, _, attr = _dotted(node.func).rpartition(".")
+            if (base in bases and attr in _TIMERS) or (not base and attr in names):
+                return True
+    return False
+
+
+def _dotted(node: ast.expr) -> str:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join(reversed([*parts, node.id])) if isinstance(node, ast.Name) else ""
 
 
 def _readings(statement: ast.stmt, modules: set[str], names: set[str]) -> Iterator[ast.Call]:

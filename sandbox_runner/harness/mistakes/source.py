@@ -51,6 +51,18 @@ class Source:
         names = self._names([node for statement in self.bodies[variant] for node in ast.walk(statement)])
         return [self.bound[name] for name in names if name in self.bound]
 
+    def given(self, nodes: list[ast.AST]) -> dict[str, str]:
+        """Map the parameters of the source's functions to the names that calls among `nodes` give for them."""
+        found: dict[str, str] = {}
+        for call in calls(nodes):
+            function = self.definitions.get(last(call))
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            pairs = [*zip((each.arg for each in function.args.args), call.args, strict=False)]
+            pairs += [(each.arg, each.value) for each in call.keywords if each.arg]
+            found |= {name: value.id for name, value in pairs if isinstance(value, ast.Name) and value.id != name}
+        return {name: _followed(found, name) for name in found}
+
     def _names(self, start: list[ast.AST]) -> list[str]:
         """Name what is reached from some nodes, through definitions and through what names are bound to."""
         seen: dict[str, None] = {}
@@ -63,6 +75,14 @@ class Source:
             for inner in (self.definitions.get(name), self.bound.get(name)):
                 queue += [node.id for node in ast.walk(inner) if isinstance(node, ast.Name)] if inner else []
         return list(seen)
+
+
+def _followed(given: dict[str, str], name: str) -> str:
+    seen = {name}
+    while given.get(name, name) not in seen:
+        name = given[name]
+        seen.add(name)
+    return name
 
 
 def dotted(node: ast.AST) -> str:

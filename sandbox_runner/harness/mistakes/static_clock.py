@@ -11,6 +11,7 @@ from .source import Source, calls, dotted, keyword, last, reads_clock, suites
 
 _WAITS = {"synchronize", "item", "cpu", "numpy", "tolist", "elapsed_time", "print", "wait", "block_until_ready"}
 _SUMMARIES = {"min": "min", "amin": "min", "mean": "mean", "fmean": "mean", "average": "mean", "sum": "mean"}
+_REPEATS = {"timeit.repeat", "repeat"}
 _FAIR = {"median", "quantile", "quantiles", "percentile"}
 
 
@@ -92,6 +93,10 @@ def _collected(tree: ast.Module) -> set[str]:
         for call in calls([node for statement in suite for node in ast.walk(statement)]):
             if last(call) == "append" and isinstance(call.func, ast.Attribute):
                 found.add(dotted(call.func.value))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if dotted(call.func) in _REPEATS:
+                found.add(name)
     return found
 
 

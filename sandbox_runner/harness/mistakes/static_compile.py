@@ -30,12 +30,58 @@ def compile_inside(source: Source) -> Iterator[Finding]:
 def dead_code(source: Source) -> Iterator[Finding]:
     """Mistake 5: a compiled function computes what it never uses; the compiler leaves it out."""
     for function in _compiled(source):
-        loaded = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+        used = _used(function)
         for node in ast.walk(function):
             match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in loaded and _computes(value):
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in used and _computes(value):
                     yield Finding("dead_code", node.lineno, {"what": name[:60]}, _timed_by(source, function))
                     return
+
+
+def _used(function: ast.FunctionDef) -> set[str]:
+    """Name what a function gives away or decides by, and what that was computed from, wherever it was.
+
+    What only feeds itself (`y = sin(y)` in a loop, with `y` given to nobody) is not used.
+    """
+    feeds: list[tuple[str, set[str]]] = []
+    used: set[str] = set()
+    for node in ast.walk(function):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if not _changes(value):
+                feeds.append((name, _loaded(value)))
+            case ast.stmt():
+                used |= {
+                    name for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr) for name in _loaded(part)
+                }
+                used |= (
+                    {node.target.id} if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) else set()
+                )
+            case ast.withitem() | ast.match_case():
+                used |= _loaded(node)
+            case ast.Lambda() | ast.comprehension():
+                used |= _loaded(node)
+    while found := {each for name, inside in feeds if name in used for each in inside - used}:
+        used |= found
+    return used
+
+
+def _loaded(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+
+
+def _changes(value: ast.expr) -> bool:
+    """Whether an expression may change something beside its value: `add_()`, `out=`, or a walrus."""
+    return any(
+        isinstance(node, ast.NamedExpr)
+        or (
+            isinstance(node, ast.Call)
+            and (last(node).endswith("_") or any(each.arg == "out" for each in node.keywords))
+        )
+        for node in ast.walk(value)
+    )
 
 
 def _compiled(source: Source) -> list[ast.FunctionDef]:

@@ -22,13 +22,28 @@ _LOGGERS = {"logging", "logger", "log", "tqdm", "", "_log", "LOG", "LOGGER", "bu
 
 
 def generator(source: Source) -> Iterator[Finding]:
-    """Mistake 30: a variant's result is a generator or another lazy thing."""
+    """Mistake 30: a variant's result is a generator or another lazy thing, whether it gets a name or not."""
     for variant, body in enumerate(source.bodies):
-        match body[-1] if body else None:
-            case ast.Expr(value=ast.GeneratorExp() as value):
+        match _result(body):
+            case ast.GeneratorExp() as value:
                 yield Finding("generator", value.lineno, {"kind": "generator"}, variant)
-            case ast.Expr(value=ast.Call() as value) if last(value) in _LAZY and _is_lazy(value):
+            case ast.Call() as value if last(value) in _LAZY and _is_lazy(value):
                 yield Finding("generator", value.lineno, {"kind": last(value)}, variant)
+
+
+def _result(body: tuple[ast.stmt, ...]) -> ast.expr | None:
+    """Give what a variant's last statement computes; a bare name stands for what it was last bound to."""
+    bound: dict[str, ast.expr] = {}
+    for statement in body[:-1]:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            bound[statement.targets[0].id] = statement.value
+    match body[-1] if body else None:
+        case ast.Expr(value=ast.Name(id=name)):
+            return bound.get(name)
+        case ast.Expr(value=value) | ast.Assign(targets=[ast.Name()], value=value):
+            return value
+        case _:
+            return None
 
 
 def _is_lazy(call: ast.Call) -> bool:
@@ -74,13 +89,15 @@ def vectorize(source: Source) -> Iterator[Finding]:
 
 
 def loops(source: Source) -> Iterator[Finding]:
-    """Point at loops over the elements of a name, for mistake 33."""
+    """Point at loops over the elements of a name, for mistake 33; a parameter stands for what is given for it."""
     for variant in range(len(source.bodies)):
-        for node in source.nodes(variant):
+        nodes = source.nodes(variant)
+        given = source.given(nodes)
+        for node in nodes:
             for target, iterated, inside in _iterations(node):
                 if name := _looped(target, iterated, inside):
                     line = getattr(iterated, "lineno", None)
-                    yield Finding("loops_over", line, {"what": name[:60]}, variant)
+                    yield Finding("loops_over", line, {"what": given.get(name, name)[:60]}, variant)
 
 
 def _iterations(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, list[ast.AST]]]:
@@ -99,7 +116,7 @@ def _looped(target: ast.expr, iterated: ast.expr, inside: list[ast.AST]) -> str:
             return name
         case ast.Call(func=ast.Name(id="enumerate" | "zip"), args=[ast.Name(id=name), *_]):
             return name
-        case ast.Call(func=ast.Name(id="range"), args=[_]) if isinstance(target, ast.Name):
+        case ast.Call(func=ast.Name(id="range")) if isinstance(target, ast.Name):
             for node in inside:
                 match node:
                     case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=index)) if index == target.id:
