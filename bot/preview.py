@@ -16,10 +16,13 @@ from markupsafe import Markup, escape
 from bot import rehearsal
 from bot.adapters.shell import render as shell_render
 from bot.adapters.telegram import looks as telegram_looks
+from bot.adapters.telegram import render as telegram_render
+from bot.adapters.telegram import showing as telegram_showing
 from bot.adapters.web import gate, pages, render, serve
 from bot.engine.known import Dice
 from bot.engine.replies import Reply
 from bot.ports import Shown
+from bot.posting.looks import OverLimitError
 from content import loader
 from content.schema import Course
 
@@ -80,7 +83,16 @@ def _parts(course: Course, slug: str, dice: Dice) -> Iterator[Markup]:
         for reply in replies:
             yield render.article(Shown(number, number, "", reply), look)
             yield _elsewhere("shell", shell_render.plain, reply)
-            yield _elsewhere("telegram", lambda said: telegram_looks.drawn(said, course), reply)
+            yield _on_telegram(course, reply)
+
+
+def _on_telegram(course: Course, reply: Reply) -> Markup:
+    try:
+        telegram_looks.drawn(reply, course)
+        made = telegram_showing.laid_out(telegram_render.drafts(reply, telegram_looks.look(course)))
+    except OverLimitError as error:
+        made = Markup('<pre dir="ltr">{}</pre>').format(str(error))
+    return Markup("<details><summary>telegram</summary>{}</details>").format(made)
 
 
 def _elsewhere(platform: str, draw: Callable[[Reply], str], reply: Reply) -> Markup:

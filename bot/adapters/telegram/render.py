@@ -68,7 +68,7 @@ def drafts(reply: replies.Reply, look: Look) -> tuple[Draft, ...]:
                 late.append(FileDraft(pieces.safe_name(block.name), b"", ref=block.ref))
             case replies.Timings():
                 packing.put(*tables.timings(block, look.words))
-                late += [PhotoDraft(block, _caption(block.alt))] if block.rows else []
+                late += [_bars(block)] if block.rows else []
             case replies.CodeBlock():
                 late += _put_code(packing, block, look)
             case _:
@@ -242,6 +242,11 @@ def _caption(text: str, spans: replies.Spans = ()) -> str:
             return _prose(text[: CAPTION_LIMIT // 2].rsplit(" ", 1)[0] + " …").html
         lines.pop()
     return rich.joined(lines, "\n").html
+
+
+def _bars(block: replies.Timings) -> Draft:
+    under = tables.caption(block)
+    return PhotoDraft(block, under.html if fits(under, CAPTION_LIMIT) else _caption(block.alt))
 
 
 def _attachment(block: replies.Attachment) -> Draft:

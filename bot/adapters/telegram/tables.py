@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from bot.adapters.telegram import rich
 from bot.adapters.telegram.rich import Rich
 from bot.engine import replies
-from bot.posting import direction, pieces
+from bot.posting import bars, direction, pieces
 
 
 def timings(block: replies.Timings, words: Mapping[str, str]) -> tuple[Rich, ...]:
@@ -25,6 +25,17 @@ def timings(block: replies.Timings, words: Mapping[str, str]) -> tuple[Rich, ...
     if block.machine:
         made.append(rich.line(block.machine))
     return tuple(made)
+
+
+def caption(block: replies.Timings) -> Rich:
+    """Give what stands under a picture of bars: a line a variant, with its time."""
+    return rich.joined(
+        [
+            rich.begun(rich.code(row.name[:60]) + rich.raw(": ") + rich.span(replies.Number(row.shown)))
+            for row in block.rows[: bars.MOST_ROWS]
+        ],
+        "\n",
+    )
 
 
 def _ratio(ratio: replies.RatioRow, words: Mapping[str, str]) -> Rich:

@@ -8,7 +8,7 @@ import pytest
 from botapi import oracle
 
 from bot import rehearsal
-from bot.adapters.telegram import render
+from bot.adapters.telegram import render, showing
 from bot.adapters.telegram.drafts import Draft, FileDraft, PhotoDraft, TextDraft
 from bot.app import SystemDice
 from bot.engine import replies
@@ -29,6 +29,8 @@ from bot.engine.replies import (
     Steps,
     Strong,
     Text,
+    TimingRow,
+    Timings,
 )
 from bot.engine.wording import Wording
 from bot.posting.looks import Look
@@ -284,3 +286,26 @@ def test_the_same_reply_has_the_same_digest_and_another_button_another() -> None
         return one(Reply((Paragraph((Text("نص"), Number("-1"))), Choices((Choice("نعم", payload),))))).digest
 
     assert digest("1:cmd:next:") == digest("1:cmd:next:") != digest("1:cmd:back:")
+
+
+def test_a_path_is_one_piece_of_code_wherever_it_stands() -> None:
+    title = texts(one(Reply((CodeBlock("x = 1", "python", "total/starter.py"),))))
+    assert title.startswith(f"{ALM}{LTR}<code>total/starter.py</code>{END}")
+    assert f"{LTR}<code>lessons/a/b.py</code>{END}" in html_of(Text("في الملف lessons/a/b.py هنا"))
+
+
+def test_each_time_under_the_bars_stands_in_a_line_of_its_own_beside_its_name() -> None:
+    rows = (TimingRow("loop", 2.5e6, 2.4e6, 2.6e6, "2.5 ms"), TimingRow("array", 2e4, 1.9e4, 2.1e4, "20 µs"))
+    picture = render.drafts(Reply((Timings(rows, (), (), "أزمنة"),)), Look())[-1]
+    assert isinstance(picture, PhotoDraft)
+    assert list(faults(picture)) == []
+    names = [f"{LTR}<code>{row.name}</code>{END}: {LTR}{row.shown}{END}" for row in rows]
+    assert picture.caption.split("\n") == [f"{ALM}{each}" for each in names]
+
+
+def test_drawn_calls_are_laid_out_as_bubbles_with_their_keys() -> None:
+    keys = Choices((Choice("نعم", "1:cmd:next:"), Choice("لا", "1:cmd:back:")), 2)
+    made = showing.laid_out(render.drafts(Reply((Paragraph((Text("أصغر < أكبر"),)), CodeBlock("a < b"), keys)), Look()))
+    assert made.count('class="tg-bubble"') == 1
+    assert "أصغر &lt; أكبر" in made
+    assert made.index("لا") < made.index("نعم")  # rows are not mirrored: the first stands at the right
