@@ -143,7 +143,8 @@ def _wanted(
         several = example.gpus != 1 and device is Device.CUDA and call.several
         mine = (device is Device.CUDA) == (gpus > 0) and several == (gpus > 1)
         known = before.get((lesson.slug, example.id, device.value)) == course.digest(lesson.slug, example)
-        if not mine or known or time.time() > float(call.ends):
+        elsewhere = device is Device.CUDA and example.gpus != "all" and gpus < example.gpus <= len(find_gpus())
+        if not mine or known or elsewhere or time.time() > float(call.ends):
             return False
         try:
             (Path(call.claims) / f"{lesson.slug}.{example.id}.{device.value}").mkdir()

@@ -24,7 +24,7 @@ rm -rf "$unpacked"
 export TASREE_RUNNER_BASE_UID=${TASREE_RUNNER_BASE_UID:-$((200000 + $$ % 10000 * 16))} # beside other runners' slots
 export PYTHONPATH="$carried${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 if [ -d "$carried/wheels" ]; then
-    site=/tmp/tasree-site # beside the host's own packages, which come first
+    site=/tmp/tasree-site # for the runner and the bot; nothing of it is seen inside the walls
     [ -d $site ] || for wheel in "$carried"/wheels/*.whl; do python3 -m zipfile -e "$wheel" $site; done
     export PYTHONPATH="$PYTHONPATH:$site"
 fi

@@ -10,7 +10,7 @@ from sandbox_runner.gpus import Gpu, Sight
 from sandbox_runner.gpuwork import GpuWorker
 from sandbox_runner.lending import Lender
 from sandbox_runner.pooling import FreeLock, Pool
-from sandbox_runner.protocol import Device, Ending, Job, JobKind, Limits, Progress, Result, Wall
+from sandbox_runner.protocol import Device, Ending, Job, JobKind, Limits, Progress, Reached, Result, Wall
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap
 from sandbox_runner.sandbox.port import Staged
 from sandbox_runner.sandbox.probing import probe
@@ -31,7 +31,7 @@ class Looked:
     """A GPU that is always seen alike."""
 
     busy: float
-    gpu: Gpu = field(default_factory=lambda: Gpu(NUMBER, "Stand-in GPU", "1.2", 1 << 30))
+    gpu: Gpu = field(default_factory=lambda: Gpu(NUMBER, "Stand-in GPU", "1.2", 1 << 30, uuid("7")))
 
     def look(self) -> Sight:
         return Sight(0, frozenset(), self.busy)
@@ -50,6 +50,10 @@ class Lines:
         self.lines.append({"event": event, **values})
 
 
+def uuid(digit: str) -> str:
+    return f"GPU-{digit * 36}"
+
+
 def _silent(_: Progress) -> None:
     """Nobody hears of the progress."""
 
@@ -63,6 +67,54 @@ def _lending(walls: "Walls", busy: float) -> tuple[GpuWorker, Lines]:
     log = Lines()
     inner = SandboxWorker(walls.sandbox, walls.worker.machine, grace_s=1.0)
     return GpuWorker(inner, Pool([(Lender(Looked(busy), log, settle_s=0.2, hang_s=0.5), FreeLock())])), log
+
+
+def _several(walls: "Walls") -> GpuWorker:
+    """Three GPUs whose numbers are not their places; the last has no name of its own."""
+    gpus = (Gpu(2, "Stand-in GPU", uuid=uuid("2")), Gpu(5, "Stand-in GPU", uuid=uuid("5")), Gpu(6, "Stand-in GPU"))
+    inner = SandboxWorker(walls.sandbox, walls.worker.machine, grace_s=1.0)
+    return GpuWorker(inner, Pool([(Lender(Looked(0.0, gpu), Lines(), settle_s=0.2), FreeLock()) for gpu in gpus]))
+
+
+VISIBLE = "import os\nprint(os.environ['CUDA_VISIBLE_DEVICES'], os.environ['NVSHMEM_DISABLE_NVLS'])"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "visible", "device"),
+    [
+        (1, uuid("2"), "Stand-in GPU"),
+        (2, f"{uuid('2')},{uuid('5')}", "2 x Stand-in GPU"),
+        (3, "0,1,2", "3 x Stand-in GPU"),
+    ],
+)
+async def test_what_is_lent_counts_from_zero_inside_whatever_its_numbers_are(
+    walls: "Walls", gpus: int, visible: str, device: str
+) -> None:
+    result = await _several(walls).run_job(replace(_job(VISIBLE), gpus=gpus), 0, _silent)
+    assert (result.ending, result.stdout.head) == (Ending.OK, f"{visible} 1\n")
+    assert result.machine.device == device
+
+
+async def test_more_gpus_than_there_are_is_an_ending_and_nothing_runs(walls: "Walls") -> None:
+    result = await _several(walls).run_job(replace(_job("print(1)"), gpus=4), 0, _silent)
+    assert (result.ending, result.reached, result.stdout.bytes) == (Ending.TOO_FEW_GPUS, Reached("gpus", 3, "count"), 0)
+
+
+async def test_each_gpu_of_several_has_a_wall_of_its_own_and_only_those_that_stand_count(walls: "Walls") -> None:
+    found = await _several(walls).prove_each(0)
+    assert [(wall.name, wall.stands) for wall in found] == [(f"cuda_gpu{number}", False) for number in (2, 5, 6)]
+    assert all("sees no GPU" in wall.detail for wall in found)
+    able = replace(CAPABILITIES, devices=(Device.CPU, Device.CUDA), device_count=3)
+    cuda = Wall("cuda", stands=True, matters=False)
+    assert proven(able, (cuda, replace(found[0], stands=True), *found[1:])).device_count == 1
+
+
+def test_every_node_that_is_lent_is_bound_and_no_other(walls: "Walls") -> None:
+    assert isinstance(walls.sandbox, Bubblewrap)
+    staged = replace(STAGED, device=Device.CUDA, gpus=(2, 5))
+    argv = walls.sandbox._tree_argv(staged, walls.sandbox.host.folder)
+    bound = [path for flag, path in pairwise(argv) if flag == "--dev-bind-try"]
+    assert [path for path in bound if path[-1].isdigit()] == ["/dev/nvidia2", "/dev/nvidia5"]
 
 
 async def test_a_job_for_a_gpu_never_runs_on_the_processor_instead(walls: "Walls") -> None:
