@@ -17,8 +17,10 @@ PYTEST_ARGS ?=
 
 # What may share the machine runs on all its cores; walls, timings and the browser follow, one test at a time.
 # Each pass may find nothing to run (5) where PYTEST_ARGS chooses; the second runs whatever became of the first.
-SHARED_TESTS := -n logical --maxprocesses 8 --dist loadfile --ignore-glob 'tests/sandbox_runner/test_*' --ignore tests/browser
-LONE_TESTS := tests/sandbox_runner tests/browser --ignore tests/sandbox_runner/broker
+LONE := endings exercising gauging leftovers measuring mistakes pinning sandbox soak timing warm worker
+LONE_TESTS := $(foreach part,$(LONE),tests/sandbox_runner/test_$(part)*.py) tests/browser
+SHARED_TESTS := -n logical --maxprocesses 8 --dist loadfile --ignore tests/browser \
+	$(foreach part,$(LONE),--ignore-glob 'tests/sandbox_runner/test_$(part)*')
 # What fails is tried once more, by itself and in the open: verdicts of the instrument are right in 99 of 100 by design,
 # and a host may be busy. What fails twice fails.
 define TESTS
