@@ -43,6 +43,19 @@ def test_what_is_bound_by_memory_and_has_no_counted_operations_is_said_but_has_n
     assert "30%" in said
 
 
+def test_what_the_caches_bound_is_said_without_a_share_of_memory(talk: Conversation) -> None:
+    roofline, said = told(talk, replace(PRODUCT, name="sum", flops=0.0, bound="cache", reached=0.0, peak_flops=0.0))
+    assert roofline is None
+    assert "cache" in said
+    assert "%" not in said
+
+
+def test_what_the_gpu_itself_worked_is_said_where_the_host_took_notably_longer(talk: Conversation) -> None:
+    _, said = told(talk, replace(PRODUCT, gpu_ns=0.25e6), replace(PRODUCT, name="other", gpu_ns=0.98e6))
+    assert said.count("CUDA") == 1
+    assert "250 µs" in said
+
+
 def test_nothing_is_said_or_drawn_where_no_ceiling_is_known(talk: Conversation) -> None:
     roofline, said = told(talk, replace(PRODUCT, bound="", reached=0.0, peak_flops=0.0, peak_bytes=0.0))
     assert roofline is None

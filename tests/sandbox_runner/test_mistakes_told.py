@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,21 @@ def test_full_precision_beside_half_is_no_fair_baseline_on_a_gpu() -> None:
     full, half = Found("uses_full_fp32", 3, {}, 0), Found("uses_half", 5, {}, 1)
     assert [flag.code for flag in looked(full, half, cuda=True).flags()] == ["tf32_off"]
     assert looked(full, cuda=True).flags() == []
+
+
+@pytest.mark.parametrize(
+    ("median_ns", "gpu_ns", "told"),
+    [(1e6, 0.2e6, ["launch_bound"]), (1e6, 0.9e6, []), (1e6, 0.0, []), (9e3, 2e3, []), (1e6, 1.2e6, [])],
+)
+def test_a_host_that_takes_much_longer_than_its_gpu_works_is_bound_by_launches(
+    median_ns: float, gpu_ns: float, told: list[str]
+) -> None:
+    found = looked(cuda=True).flags([replace(variant("b", median_ns), gpu_ns=gpu_ns)])
+    assert [flag.code for flag in found] == told
+    assert [flag.values["share"] for flag in found] == [1 - gpu_ns / median_ns] * len(told)
+
+
+def test_a_gpu_that_waits_for_data_is_not_said_to_wait_for_launches_too() -> None:
+    found = looked(Found("gpu_idle", 5, {"share": 0.8}, 1), cuda=True)
+    flags = found.flags([replace(variant("b", 1e6), gpu_ns=0.2e6)])
+    assert [flag.code for flag in flags] == ["gpu_idle"]
