@@ -156,8 +156,8 @@ class Job:
     """A snippet to be run, with limits. `learner` is a hash; `id` doubles as the idempotency key.
 
     `exercise` belongs to the kind of that name, whose `source` is the learner's submission. `gpus` is how many GPUs a
-    job for them gets, all at once or none; a job for the processor leaves it at 1. `machine` names the one whose earlier
-    figures this job's will be compared with: of several runners its own is waited for while it lives.
+    job for them gets, all at once or none; a job for the processor leaves it at 1. `machine` names the one whose
+    earlier figures this job's will be compared with: of several runners its own is waited for while it lives.
     """
 
     id: str
