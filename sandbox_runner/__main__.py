@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from sandbox_runner.assembly import assemble, prepare_examples
@@ -165,9 +166,12 @@ async def _probe(settings: Settings, assemble: Assemble, *, as_json: bool) -> in
     assembled = await assemble(settings, 1)
     try:
         walls = await assembled.probe()
-        if assembled.nursery is not None:
-            await assembled.nursery.renew()
-            walls = with_wall(walls, assembled.nursery.wall())
+        on_gpu = any(wall.name == "cuda" and wall.stands for wall in walls)
+        for nursery in assembled.nurseries if on_gpu else assembled.nurseries[:1]:
+            await nursery.renew()
+            walls = with_wall(walls, nursery.wall())
+        if assembled.looking is not None:
+            walls += await assembled.looking(proven(assembled.capabilities, walls).devices)
         found = proven(assembled.capabilities, walls)
         if assembled.gauging is not None:
             async with HostLock(settings.lock).held(alone=True):

@@ -5,7 +5,7 @@ Law: nothing here decides what is good enough; what stands is what the probe fou
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -33,6 +33,7 @@ from sandbox_runner.protocol import (
     Wall,
 )
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap, open_bubblewrap
+from sandbox_runner.sandbox.compilers import compilers
 from sandbox_runner.sandbox.gvisor import Gvisor, open_gvisor
 from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.sandbox.probing import Setting, probe
@@ -76,8 +77,8 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
     worker, setting, gpus = await _with_gpus(inner, sandbox, settings)
     if warm is not None and isinstance(worker, GpuWorker) and isinstance(sandbox, Bubblewrap):
         slot = _slots_of_waiting(slots)[-1] + 2
-        quiet, waits = partial(_quiet, settings), settings.gpu_waiting
-        kennel = Kennel(sandbox, cold, worker.pool, slot=slot, waiting=waits, quiet=quiet, note=_note())
+        quiet, rules = partial(_quiet, settings), Rules(waiting=settings.gpu_waiting)
+        kennel = Kennel(sandbox, cold, worker.pool, slot=slot, rules=rules, quiet=quiet, note=_note())
         kennel.open(worker, setting)
         on_gpus |= kennel.nurseries
 
@@ -97,13 +98,17 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
         inner.ceilings = found.ceilings
         return found
 
+    async def looked(devices: Sequence[Device]) -> tuple[Wall, ...]:
+        idle = await worker.idle() if isinstance(worker, GpuWorker) else ()
+        return (*idle, *await compilers(attempt, devices))
+
     kinds = tuple(JobKind)
     devices = (Device.CPU,) if setting.no_gpu else (Device.CPU, Device.CUDA)
     shown = replace(machine, device=named([gpus[0].name]) if gpus else "")  # as the results of its jobs name it
     inner.ceilings = read_ceilings(default_path(), shown)
     capabilities = Capabilities(kinds=kinds, devices=devices, device_count=len(gpus), slots=slots, machine=shown)
     nurseries = () if nursery is None else (nursery, *on_gpus.values())
-    return Assembled(worker, capabilities, prove, outer.close, gauged, nurseries)
+    return Assembled(worker, capabilities, prove, outer.close, gauged, nurseries, looked)
 
 
 def _nursery(settings: Settings, slots: int, sandbox: Bubblewrap | Gvisor, cold: SandboxWorker) -> Nursery | None:

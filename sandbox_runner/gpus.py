@@ -245,15 +245,17 @@ def _driver(path: Path = Path("/proc/driver/nvidia/version")) -> str:
 def _openers(proc: Path, minor: int) -> set[int]:
     """Find who has the node open, as far as this user may see."""
     node, found = f"/dev/nvidia{minor}", set()
-    for folder in proc.glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if any(_target(link) == node for link in (folder / "fd").iterdir()):
-                found.add(int(folder.name))
+    for name in os.listdir(proc):  # noqa: PTH208 - plain strings: this is done before and after every job
+        if name.isdecimal():
+            folder = f"{proc}/{name}/fd"
+            with contextlib.suppress(OSError):
+                if any(_target(f"{folder}/{number}") == node for number in os.listdir(folder)):  # noqa: PTH208
+                    found.add(int(name))
     return found
 
 
-def _target(link: Path) -> str:
+def _target(link: str) -> str:
     try:
-        return str(link.readlink())
+        return os.readlink(link)  # noqa: PTH115
     except OSError:
         return ""

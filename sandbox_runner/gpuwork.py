@@ -6,12 +6,12 @@ may have left a GPU unwell is followed by a kernel of ours before the next one i
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from sandbox_runner.lending import Lender, Prove
-from sandbox_runner.pooling import Pool
+from sandbox_runner.pooling import Pool, Proving
 from sandbox_runner.protocol import (
     Device,
     Ending,
@@ -39,7 +39,11 @@ class GpuWorker:
 
     def __init__(self, inner: SandboxWorker, pool: Pool) -> None:
         self._inner = inner
-        self._pool = pool
+        self._pool = self.pool = pool
+        self.wanted = 0
+        """How many jobs want a GPU that they do not have yet."""
+        self.unwell: Callable[[], Awaitable[None]] = _nothing
+        """Called when a GPU is in doubt, before it is given back: what waits on it by our will must go."""
 
     async def run_job(self, job: Job, slot: int, emit: Emit) -> Result:
         """Run one job in `slot`. Cancelled as a task, it kills within a second and returns `cancelled`, or raises."""
@@ -50,7 +54,11 @@ class GpuWorker:
             most = Reached("gpus", there, "count")
             return self._named(Result(job.id, job.kind, Ending.TOO_FEW_GPUS, job.device, reached=most), ())
         emit(Progress(Phase.START))
-        taken = await self._pool.take(job.gpus, partial(self._proving, slot))
+        self.wanted += 1
+        try:
+            taken = await self._pool.take(job.gpus, partial(self._proving, slot))
+        finally:
+            self.wanted -= 1
         if taken.why:
             note = Note("gpu_quarantined", {"detail": taken.why[:500]})
             return self._named(Result(job.id, job.kind, Ending.INFRA_ERROR, job.device, notes=(note,)), ())
@@ -59,14 +67,23 @@ class GpuWorker:
             result = await self._inner.run_job(job, slot, emit, _inside(taken.lenders))
             doubt = _doubt(result)
         finally:
-            await asyncio.shield(self._pool.give_back(taken.lenders, doubt))
+            await asyncio.shield(self._give_back(taken.lenders, doubt))
         return self._named(result, taken.lenders)
+
+    async def _give_back(self, lenders: Sequence[Lender], doubt: str) -> None:
+        if doubt:
+            await self.unwell()
+        await self._pool.give_back(lenders, doubt)
 
     async def prove_each(self, slot: int) -> tuple[Wall, ...]:
         """Run a kernel of ours on each GPU of several alone; where it is not right the GPU is in doubt."""
         if len(self._pool.lenders) == 1:
             return ()
         return tuple([await self._wall(lender, slot) for lender in self._pool.lenders])
+
+    async def idle(self) -> tuple[Wall, ...]:
+        """Say of each GPU what is used of it while no job of ours runs, and by whom."""
+        return tuple([await _idle(lender) for lender in self._pool.lenders])
 
     async def _wall(self, lender: Lender, slot: int) -> Wall:
         why = await self._pool.take_this(lender, partial(self._proving, slot))
@@ -77,6 +94,10 @@ class GpuWorker:
                 await asyncio.shield(self._pool.give_back((lender,), why and f"a proof that failed: {why}"))
         name, detail = f"{EACH_GPU}{lender.gpu.minor}", why or f"{lender.gpu.name or 'NVIDIA GPU'}: a kernel was right"
         return Wall(name, stands=not why, matters=False, detail=detail[:300])
+
+    def proving(self, slot: int) -> Proving:
+        """Give what proves GPUs that are taken by a kernel in this slot."""
+        return partial(self._proving, slot)
 
     def _proving(self, slot: int, lenders: Sequence[Lender]) -> Prove:
         return partial(self._prove, slot, lenders)
@@ -90,6 +111,25 @@ class GpuWorker:
     def _named(self, result: Result, lenders: Sequence[Lender]) -> Result:
         name = named([lender.gpu.name for lender in lenders or self._pool.lenders[:1]])
         return replace(result, machine=replace(self._inner.machine, device=name))
+
+
+async def _nothing() -> None:
+    """Nothing waits on a GPU."""
+
+
+async def _idle(lender: Lender) -> Wall:
+    sight, name = await lender.sight(), f"gpu{lender.gpu.minor}_idle"
+    if sight is None or sight.used_bytes is None:
+        mend = (
+            "NVIDIA's library (libnvidia-ml.so.1) must be found, and `nvidia-smi` must answer: without it "
+            "memory that a job leaves behind is not seen."
+        )
+        return Wall(name, stands=False, matters=False, detail="the driver does not say how it stands", mend=mend)
+    held = f"held by {', '.join(map(str, sorted(sight.holders)[:8]))}" if sight.holders else "held by no process"
+    whole = f" of {lender.gpu.memory_bytes >> 20}" if lender.gpu.memory_bytes else ""
+    clock = f", {sight.sm_mhz} MHz" if sight.sm_mhz else ""
+    detail = f"driver {lender.gpu.driver or 'unknown'}, {sight.used_bytes >> 20}{whole} MiB in use, {held}{clock}"
+    return Wall(name, stands=True, matters=False, detail=detail[:300])
 
 
 def named(names: Sequence[str]) -> str:

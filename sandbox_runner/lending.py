@@ -1,6 +1,7 @@
 """Lends the GPU to one job at a time, and only when nothing of the job before is left on it.
 
-Law: a GPU is lent when no process holds it but those that held it before us, its memory is back where it was, and,
+Law: a GPU is lent when no process holds it but those that held it before us and the children that wait by our will
+(each known by its pid, its memory weighed when it was made), its memory is back where it was, and,
 after a job that left doubt (a fault, a kernel that never ended, a killed process), a kernel of ours has given the right
 result inside the walls. Until then it stands in quarantine, which the log says, and no job is blamed for it.
 """
@@ -8,6 +9,7 @@ result inside the walls. Until then it stands in quarantine, which the log says,
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from sandbox_runner.gpus import Gpu, Sight
@@ -22,6 +24,15 @@ _HANG_BUSY = 0.5
 _LOOK_S = 8.0
 _POLL_S = 0.05
 _SAMPLE_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """What waits on the GPU for a job by our will: its pids, and bytes of its memory; None while they change."""
+
+    holders: frozenset[int] = frozenset()
+    used_bytes: int | None = 0
+
 
 Prove = Callable[[], Awaitable[str]]
 """Runs a kernel of ours inside the walls; says what was wrong, or nothing."""
@@ -61,6 +72,7 @@ class Lender:
         self._doubt = ""
         self._before: Sight | None = None
         self.quarantine = ""
+        self.ours: Callable[[], Ours] = Ours
 
     async def take(self, prove: Prove) -> str:
         """Take the GPU for a job; say why not where it is not to be had. Taken, it must be given back."""
@@ -108,6 +120,13 @@ class Lender:
                 return False
         return sight is not None and sight.busy is not None and sight.busy >= _HANG_BUSY
 
+    async def weigh(self) -> int | None:
+        """Give the bytes in use beyond what was before us and what waits by our will; the GPU must be taken."""
+        sight, ours = await self._look(), self.ours()
+        if sight is None or self._before is None or sight.used_bytes is None:
+            return None
+        return sight.used_bytes - (self._before.used_bytes or 0) - (ours.used_bytes or 0)
+
     async def sight(self) -> Sight | None:
         """Look once, for whoever wants to know; None when the driver does not answer."""
         return await self._look()
@@ -136,10 +155,12 @@ class Lender:
                 return f"the driver did not answer within {_LOOK_S:.0f} s"
             if self._before is None:
                 self._before = sight
-            why = _left(self._before, sight)
+            ours = self.ours()
+            why = _left(self._before, sight, ours)
             if not why:
-                if sight.used_bytes is not None and sight.used_bytes < (self._before.used_bytes or 0):
-                    self._before = Sight(sight.used_bytes, self._before.holders)
+                if sight.used_bytes is not None and ours.used_bytes is not None:
+                    least = min(sight.used_bytes - ours.used_bytes, self._before.used_bytes or 0)
+                    self._before = Sight(max(least, 0), self._before.holders)
                 return ""
             if time.monotonic() > deadline:
                 return why
@@ -153,12 +174,12 @@ class Lender:
             return None
 
 
-def _left(before: Sight, now: Sight) -> str:
-    more = sorted(now.holders - before.holders)
+def _left(before: Sight, now: Sight, ours: Ours) -> str:
+    more = sorted(now.holders - before.holders - ours.holders)
     if more:
         return f"held by process {', '.join(map(str, more[:8]))}"
-    if now.used_bytes is not None and before.used_bytes is not None:
-        over = now.used_bytes - before.used_bytes
+    if now.used_bytes is not None and before.used_bytes is not None and ours.used_bytes is not None:
+        over = now.used_bytes - before.used_bytes - ours.used_bytes
         if over > SLACK_BYTES:
             return f"{over >> 20} MiB of its memory are still in use"
     return ""

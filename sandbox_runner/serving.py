@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -48,8 +48,15 @@ class Assembled:
     close: Callable[[], Awaitable[None]]
     gauging: Gauging | None = None
     """Measures what the instrument is worth here, some seconds of jobs; the measuring lock must be held."""
-    nursery: Nursery | None = None
-    """Keeps a warm parent, once told to."""
+    nurseries: tuple[Nursery, ...] = ()
+    """Each keeps a warm parent, once told to: for the processor, then one for each GPU."""
+    looking: Callable[[Sequence[Device]], Awaitable[tuple[Wall, ...]]] | None = None
+    """Tries the compilers on these devices, and looks how the GPUs stand: up to minutes, for `probe` alone."""
+
+    @property
+    def nursery(self) -> Nursery | None:
+        """The one for the processor."""
+        return self.nurseries[0] if self.nurseries else None
 
 
 Assemble = Callable[[Settings, int], Awaitable[Assembled]]
@@ -116,7 +123,7 @@ async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeli
             journal=journal,
         )
         gauging = _gauged(assembled.gauging, settings, dispatcher, journal)
-        async with gauging, _warmed(assembled.nursery, dispatcher), _shown(settings, dispatcher, tally):
+        async with gauging, _warmed(assembled.nurseries, dispatcher), _shown(settings, dispatcher, tally):
             if settings.nats:
                 await _take_from_broker(settings, dispatcher, stopper, journal)
             else:
@@ -171,20 +178,24 @@ def _idle(dispatcher: Dispatcher) -> bool:
 
 
 @asynccontextmanager
-async def _warmed(nursery: Nursery | None, dispatcher: Dispatcher) -> AsyncIterator[None]:
-    """While it lasts, a warm parent is kept, and what there is to say of it is told to whoever connects."""
+async def _warmed(nurseries: tuple[Nursery, ...], dispatcher: Dispatcher) -> AsyncIterator[None]:
+    """While it lasts, warm parents are kept, and what there is to say of them is told to whoever connects.
+
+    Those for GPUs only where a kernel was proven on one.
+    """
 
     def tell(wall: Wall) -> None:
         walls = with_wall(dispatcher.capabilities.walls, wall)
         dispatcher.capabilities = replace(dispatcher.capabilities, walls=walls)
 
-    keeping = None if nursery is None else asyncio.create_task(nursery.keep(tell, partial(_idle, dispatcher)))
+    kept = nurseries if Device.CUDA in dispatcher.capabilities.devices else nurseries[:1]
+    keeping = [asyncio.create_task(nursery.keep(tell, partial(_idle, dispatcher))) for nursery in kept]
     try:
         yield
     finally:
-        if keeping is not None:
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
+        for one in keeping:
+            one.cancel()
+        await asyncio.gather(*keeping, return_exceptions=True)
 
 
 def with_wall(walls: tuple[Wall, ...], wall: Wall) -> tuple[Wall, ...]:

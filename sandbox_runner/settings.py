@@ -66,6 +66,8 @@ class Settings:
     """The numbers of the device nodes (`/dev/nvidia0` is 0) that may be lent; None: every one that is there."""
     warm: bool = True
     """Whether jobs are started from a warm parent where one can be had. A runner of one job starts none."""
+    gpu_waiting: int = 1
+    """How many children wait on each GPU with a context of their own for the next job."""
 
     def __repr__(self) -> str:
         """Show the settings without the secret."""
@@ -174,6 +176,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("TASREE_RUNNER_BASE_UID", "base_uid", _whole(1_000, 4_000_000_000)),
     Variable("TASREE_RUNNER_GPUS", "gpus", _numbers),
     Variable("TASREE_RUNNER_WARM", "warm", _switch),
+    Variable("TASREE_RUNNER_GPU_WAITING", "gpu_waiting", _whole(0, 2)),
     Variable("TASREE_RUNNER_SOCKET", "socket", _path),
     Variable("TASREE_RUNNER_LISTEN", "listen", _listen),
     Variable("TASREE_RUNNER_TLS_CERT", "tls_cert", _path),

@@ -33,11 +33,18 @@ _LENGTHS = struct.Struct(">II")
 class Keeper:
     """One job's init. `settings` is what bubblewrap was told: descriptors, the learner's argv, caps of collecting.
 
-    A warm start gives `begin`: what the learner's process does in the place of that argv, and never returns from.
+    A warm start gives `begin`: what the learner's process does in the place of that argv, and never returns from. Where
+    that process is to stand before there is a job, `wait` is called once it was started, and gives the job's caps.
     """
 
-    def __init__(self, settings: dict, begin: "Callable[[int], None] | None" = None) -> None:  # type: ignore[type-arg]
+    def __init__(
+        self,
+        settings: dict,  # type: ignore[type-arg]
+        begin: "Callable[[int], None] | None" = None,
+        wait: "Callable[[], dict] | None" = None,  # type: ignore[type-arg]
+    ) -> None:
         self._begin = begin
+        self._wait = wait
         self._report = _line(settings["report"])
         self._channel = _channel(_line(settings["channel"]))
         self._argv = settings["argv"]
@@ -53,6 +60,11 @@ class Keeper:
         self._room: os.statvfs_result | None = None
         self._counting = False
 
+    @property
+    def waits(self) -> bool:
+        """Whether the learner's process stands before there is a job."""
+        return self._wait is not None
+
     def run(self) -> None:
         """Keep the job from its start to the end of the report."""
         _shield()
@@ -62,6 +74,8 @@ class Keeper:
         os.set_inheritable(self._report, False)  # noqa: FBT003 - the library's own shape
         self._start_canary()
         self._start_main()
+        if self._wait is not None:
+            self._caps = self._wait()
         null = os.open("/dev/null", os.O_RDWR)
         for descriptor in (1, 2, self._channel):
             os.dup2(null, descriptor, inheritable=False)

@@ -22,6 +22,7 @@ from sandbox_runner.sandbox.seccomp import compile_filter
 
 _SECCOMP = 6
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
+NODES = "/tmp/.nodes"  # noqa: S108 - inside, as `harness/warm/walls.py` names it
 _PARENTS = ("CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_CHOWN", "CAP_SETPCAP")
 _COMPILES = (b"compile", b"transformers", b"_dynamo", b"_inductor")
 """Code without one of them that compiles all the same compiles as if nothing had been kept: only slower."""
@@ -82,7 +83,8 @@ class Bubblewrap:
         Its capabilities count in a user namespace without privileges outside. Started by root, that has the uids of
         every slot below the job's own, as they are outside. `binds` are host folders to folders inside, read-only;
         `written` the same for a parent that makes something of ours and bears no learner's job. The filter is not
-        loaded: each child loads it, and the parent runs nothing of a learner's.
+        loaded: each child loads it, and the parent runs nothing of a learner's. The nodes of the job's GPUs are put
+        where no library looks: only a child has them in their place.
         """
         host = self.host
         capabilities = _PARENTS + (_PARENTS_AS_ROOT if host.root else ())
@@ -94,16 +96,31 @@ class Bubblewrap:
         identity += ["--cap-drop", "ALL", *(word for name in capabilities for word in ("--cap-add", name))]
         shown = [word for here, path in binds.items() for word in ("--ro-bind", here, path)]
         shown += [word for here, path in written.items() for word in ("--bind", here, path)]
+        shown += self._hidden_nodes(job)
         walls = self._walls_argv(job, filtered=False)
-        argv = ["bwrap", *identity, *walls, *self._tree_argv(job, host.mountpoint(job), shown), *command]
+        argv = ["bwrap", *identity, *walls, *self._tree_argv(job, host.mountpoint(job), shown, nodes=False), *command]
         order = host.order(job, None) | {"rlimits": {"CORE": 0}, "argv": argv}
         if host.root:
             first, own = host.owner(replace(job, slot=0)), host.owner(job)
             order["range"] = f"0 {own} 1\n{first} {first} {own - first}\n"
         return order
 
-    def order_child(self, job: Staged) -> dict[str, object]:
-        """Give what a warm child is told before it sees the code."""
+    def _hidden_nodes(self, job: Staged) -> list[str]:
+        words = ["--dir", NODES] if job.gpus else []
+        for name in self._nodes(job):
+            words += ["--dev-bind", f"/dev/{name}", f"{NODES}/{name}", "--dev-bind", "/dev/null", f"/dev/{name}"]
+        return words
+
+    def _nodes(self, job: Staged) -> list[str]:
+        """Name the nodes of this host that a job's GPUs need."""
+        if not job.gpus:
+            return []
+        names = [f"nvidia{number}" for number in job.gpus]
+        names += [node.removeprefix("/dev/") for node in self.host.policy.device_nodes_cuda]
+        return [name for name in names if Path("/dev", name).exists()]
+
+    def order_child(self, job: Staged, *, waits: bool = False) -> dict[str, object]:
+        """Give what a warm child is told before it sees the code; one that `waits` is sent its job later."""
         host, uid = self.host, self.host.shown_uid(job)
         return {
             "uid": uid,
@@ -115,8 +132,15 @@ class Bubblewrap:
             "rlimits": host.rlimits(job),
             "filter": base64.b64encode(self._filter).decode("ascii"),
             "keeper": json.loads(host.keeper(job, CHANNEL, REPORT)[-1]),
-            "compiles": any(word in job.code for word in _COMPILES),
+            "compiles": waits or any(word in job.code for word in _COMPILES),
+            "nodes": self._nodes(job),
+            "waits": waits,
         }
+
+    def order_job(self, job: Staged) -> dict[str, object]:
+        """Give what a warm child that waited is told of the job that takes it, beside the code."""
+        keeper = json.loads(self.host.keeper(job, CHANNEL, REPORT)[-1])
+        return {"filename": job.filename, "rlimits": self.host.rlimits(job), "caps": keeper["caps"]}
 
     def _argv(self, job: Staged) -> list[str]:
         host = self.host
@@ -144,7 +168,7 @@ class Bubblewrap:
             argv += ["--setenv", name, value]
         return argv
 
-    def _tree_argv(self, job: Staged, mountpoint: Path, shown: Sequence[str] = ()) -> list[str]:
+    def _tree_argv(self, job: Staged, mountpoint: Path, shown: Sequence[str] = (), *, nodes: bool = True) -> list[str]:
         """The file tree inside: read-only but for /box, /tmp and /dev/shm, which share one capped tmpfs."""
         policy = self.host.policy
         argv: list[str] = []
@@ -163,7 +187,8 @@ class Bubblewrap:
         for path in policy.binds_where_present:
             argv += ["--ro-bind-try", path, path]
         if job.device is not Device.CPU:
-            for node in (*(f"/dev/nvidia{number}" for number in job.gpus), *policy.device_nodes_cuda):
+            lent = (*(f"/dev/nvidia{number}" for number in job.gpus), *policy.device_nodes_cuda)
+            for node in lent if nodes else ():
                 argv += ["--dev-bind-try", node, node]
             argv += ["--ro-bind", "/sys", "/sys"]
         for name, path in (("tmp", "/tmp"), ("shm", "/dev/shm"), ("work", "/box")):  # noqa: S108 - paths inside

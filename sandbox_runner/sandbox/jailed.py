@@ -38,6 +38,10 @@ class Jailed:
 
     def __init__(self, process: Started, lines: Lines, group: Group | None, job: Staged, reaper: Reaper) -> None:
         self.began = ""
+        self.spent_s = 0.0
+        """CPU time that was used before there was a job."""
+        self.inherited_bytes = 0
+        """Its share of memory that is a warm parent's."""
         self._process = process
         self._lines = lines
         self._group = group
@@ -93,14 +97,17 @@ class Jailed:
             with contextlib.suppress(OSError):
                 self._init = os.pidfd_open(self._pid)
             if self._group is None:
-                self._watchdog = Watchdog(self._pid, limits, self._strike)
+                self._watchdog = Watchdog(self._pid, limits, self._strike, self.inherited_bytes)
                 self._watchdog.begin()
 
     def cpu_s(self) -> float | None:
         """CPU seconds that the group counted."""
         if self._group is not None:
-            return self._group.counters().cpu_s
-        return self._watchdog.cpu_s if self._watchdog else None
+            return self._less(self._group.counters().cpu_s)
+        return self._less(self._watchdog.cpu_s) if self._watchdog else None
+
+    def _less(self, used_s: float) -> float:
+        return max(used_s - self.spent_s, 0.0)
 
     def compiling(self) -> bool:
         """Whether a compiler of C++ or of kernels is alive inside."""
@@ -187,7 +194,7 @@ class Jailed:
             canary_signal=os.WTERMSIG(seen.canary) if seen and seen.canary > 0 and os.WIFSIGNALED(seen.canary) else 0,
             left=seen.left if seen else 0,
             forced=seen.forced if seen else False,
-            cpu_s=counted.cpu_s if counted else (seen.cpu_s if seen else 0.0),
+            cpu_s=self._less(counted.cpu_s if counted else (seen.cpu_s if seen else 0.0)),
             peak_bytes=counted.peak_bytes if counted else (self._watchdog.peak_bytes if self._watchdog else 0),
             oom_kills=counted.oom_kills if counted else 0,
             forks_refused=counted.forks_refused if counted else 0,

@@ -110,12 +110,15 @@ class Setting:
     no_gpu: str = "no NVIDIA GPU on this host: /dev/nvidiactl is not there"
     nodes: tuple[str, ...] = ()
     variables_cuda: tuple[str, ...] = ()
+    lent: tuple[str, ...] = ()
+    """Device nodes that every job of this probe has: where all of them are jobs for a GPU."""
 
 
 async def probe(attempt: Try, setting: Setting) -> tuple[Wall, ...]:
     """Try every wall. A few seconds; never raises for a wall that is missing."""
     with _lures() as lures:
-        facts = {**lures, "variables": list(setting.variables), "hidden": list(setting.hidden), "nodes": []}
+        facts = {**lures, "variables": list(setting.variables), "hidden": list(setting.hidden)}
+        facts |= {"nodes": list(setting.lent)}
         facts |= {"own_kernel": setting.own_kernel, "kernel": platform.release(), "bound": list(setting.bound)}
         source = _program(facts)
         first, second = await asyncio.gather(_one(attempt, source, 0), _one(attempt, source, 1))

@@ -18,9 +18,13 @@ _MOST = 4096
 
 
 class Watchdog:
-    """The watch over one job. `reached` names the limit at which it struck; `strike` kills the namespace."""
+    """The watch over one job. `reached` names the limit at which it struck; `strike` kills the namespace.
 
-    def __init__(self, init: int, limits: Limits, strike: Callable[[], None]) -> None:
+    `inherited` is its share of pages that it has in common with a warm parent, whose they are.
+    """
+
+    def __init__(self, init: int, limits: Limits, strike: Callable[[], None], inherited: int = 0) -> None:
+        self._inherited = inherited
         self._init = init
         self._limits = limits
         self._strike = strike
@@ -44,9 +48,9 @@ class Watchdog:
             pids = list(tree(self._init))
             held = sum(resident(pid) for pid in pids)
             if held > self._limits.memory_bytes:
-                held = sum(_share(pid) for pid in pids)
+                held = max(sum(_share(pid) for pid in pids) - self._inherited, 0)
             self.peak_bytes = max(self.peak_bytes, held)
-            self.cpu_s = max(self.cpu_s, sum(_cpu_s(pid) for pid in pids))
+            self.cpu_s = max(self.cpu_s, sum(used_s(pid) for pid in pids))
             if held > self._limits.memory_bytes:
                 self.reached = "memory_bytes"
             elif len(pids) > self._limits.processes + spare:
@@ -106,7 +110,7 @@ def _share(pid: int) -> int:
     return resident(pid)
 
 
-def _cpu_s(pid: int) -> float:
+def used_s(pid: int) -> float:
     """CPU time of a process and of its children that were waited for."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:

@@ -1,7 +1,7 @@
 """A child that a warm parent forked for one job: how its descriptors reach it, how its pid is learnt, when it is gone.
 
 Law: its order is sent only when it stands in its control group, and what it says of itself is a word of ours at most:
-its pid is the kernel's, from the credentials of a socket.
+its pid is the kernel's, from the credentials of a socket. One that waits has every wall before its job is sent.
 """
 
 import asyncio
@@ -14,12 +14,15 @@ import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from sandbox_runner.errors import SetupError
 from sandbox_runner.sandbox.lines import JOIN_S, Started
 
 _CREDENTIALS = struct.Struct("3i")
-_SAID_BYTES = 4096
+_SAID_BYTES = 1 << 17
+READY_S = 60.0
+"""So long may a child that is to wait rehearse."""
 _LOOKS = 3
 """A process may end between the look at its child and the look at itself."""
 
@@ -90,6 +93,9 @@ class Cradle:
         self._control, self._parent, self._joins = control, parent, joins
         self._order, self._code = b"", b""
         self.pid = 0
+        self.ready: dict[str, Any] = {}
+        """What a child that waits said when it was ready; empty until then."""
+        self._waits = False
         self.inner: dict[int, int] = {}
         self.channel, channel = socket.socketpair()
         self.report, report = socket.socketpair()
@@ -118,6 +124,29 @@ class Cradle:
         """Say what the child will be told, and what it is to run."""
         self._order, self._code = order, code
 
+    async def expect(self, process: Born, order: bytes) -> None:
+        """Have the child forked and walled in, to wait for what is given and sent by `join`.
+
+        Raises:
+            NotBornError: as `conceive`.
+        """
+        await self.conceive(process)
+        self.give(order, b"")
+        async with _told_as_not_born():
+            self._send()
+            await self._hear("walled")
+        self._waits = True
+
+    async def hear_ready(self) -> None:
+        """Wait until the child that waits has rehearsed; may be cancelled, and asked again.
+
+        Raises:
+            NotBornError: it could not, or ended.
+        """
+        if not self.ready:
+            async with _told_as_not_born(READY_S):
+                await self._hear("ready")
+
     async def join(self, process: Started) -> int:
         """Send the order and wait until the walls stand; give the child's pid.
 
@@ -132,7 +161,7 @@ class Cradle:
                 if not self.pid:
                     await self.conceive(process)
                 self._send()
-                await self._hear("walled")
+                await self._hear("taken" if self._waits else "walled")
                 return self.pid
         finally:
             self._hello.close()
@@ -149,12 +178,15 @@ class Cradle:
             os.close(code)
 
     async def _hear(self, wanted: str) -> int:
-        """Wait for a word; give the pid of whoever said it."""
+        """Wait for a word; give the pid of whoever said it. A child that waits may be ready meanwhile."""
         await readable(self._hello.fileno())
         content, ancillary, _, _ = self._hello.recvmsg(_SAID_BYTES, socket.CMSG_SPACE(_CREDENTIALS.size))
         said = json.loads(content) if content else {}
+        if isinstance(said, dict) and said.get("kind") == "ready" and self._waits:
+            self.ready = said
+            return 0 if wanted == "ready" else await self._hear(wanted)
         if not isinstance(said, dict) or said.get("kind") != wanted:
-            message = str(said.get("why", "the child ended early"))[:500] if isinstance(said, dict) else "no child"
+            message = str(said.get("why", "the child ended early"))[:1500] if isinstance(said, dict) else "no child"
             raise NotBornError(message)
         for level, kind, what in ancillary:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
@@ -201,12 +233,12 @@ def _parent_of(pid: int) -> int:
 
 
 @asynccontextmanager
-async def _told_as_not_born() -> AsyncIterator[None]:
+async def _told_as_not_born(seconds: float = JOIN_S) -> AsyncIterator[None]:
     try:
-        async with asyncio.timeout(JOIN_S):
+        async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        message = f"no child within {JOIN_S:.0f} s"
+        message = f"no child within {seconds:.0f} s"
         raise NotBornError(message) from None
     except OSError as fault:
         message = f"the parent or its child cannot be reached: {fault}"

@@ -7,17 +7,17 @@ sizes in bytes.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from sandbox_runner.errors import SetupError
-from sandbox_runner.protocol import Device, Wall
+from sandbox_runner.protocol import Wall
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap
 from sandbox_runner.sandbox.jailed import Jailed
 from sandbox_runner.sandbox.port import Staged
 from sandbox_runner.warm.environment import stamp
-from sandbox_runner.warm.parent import Nest, NotBornError, Parent, start_parent
+from sandbox_runner.warm.parent import WAITING, Child, Nest, NotBornError, Parent, start_parent
 
 WALL = "warm_start"
 MEND = (
@@ -26,6 +26,7 @@ MEND = (
 )
 
 _POLL_S = 0.1
+_WANTED_S = 0.01
 
 Note = Callable[..., None]
 """Writes a line of the journal: an event, then its figures."""
@@ -33,8 +34,15 @@ Quiet = Callable[[], AbstractAsyncContextManager[None]]
 """Holds off every measurement of this host while it lasts, and waits for one that is under way."""
 Improve = Callable[[], Awaitable[bool]]
 """Makes what a better parent needs, in idle moments; says whether there is something new. May be cancelled."""
+Hold = Callable[[], AbstractAsyncContextManager[str]]
+"""Holds what a child needs while it is made to wait; gives why that is not to be had now, or nothing."""
 Prove = Callable[[Parent], Awaitable[str]]
 """Tries the walls of a parent's children from inside; gives what gave way, or nothing."""
+
+
+def _freely() -> AbstractAsyncContextManager[str]:
+    """Hold nothing: what waits needs nothing but its parent."""
+    return contextlib.nullcontext("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,7 @@ class Rules:
     calm_s: float = 10.0
     again_s: float = 5.0
     again_most_s: float = 600.0
+    waiting: int = 1
 
 
 class Nursery:
@@ -61,9 +70,20 @@ class Nursery:
         note: Note,
         rules: Rules,
         *,
+        name: str = WALL,
         quiet: Quiet,
         improve: Improve | None = None,
+        like: Sequence[Staged] = (WAITING,),
+        hold: Hold = _freely,
+        wanted: Callable[[], bool] = lambda: False,
+        failed: Callable[[str], None] = lambda _: None,
     ) -> None:
+        """`like` are the jobs that children wait for, each with a slot of its own; `hold` holds what they need.
+
+        While they rehearse, a job that is `wanted` is not kept waiting: it gets the child as it is. `failed` hears why
+        a parent's first child on a GPU could not get ready, before the next parent is made.
+        """
+        self.name = name
         self._sandbox = sandbox
         self._make = make
         self._prove = prove
@@ -71,6 +91,12 @@ class Nursery:
         self._rules = rules
         self._quiet = quiet
         self._improve = improve
+        self._like = like
+        self._hold = hold
+        self._wanted = wanted
+        self._failed = failed
+        self._coming: Parent | None = None
+        self._in_slot: dict[int, Child] = {}
         self._better = False
         self._calm_s = 0.0
         self._parent: Parent | None = None
@@ -93,7 +119,7 @@ class Nursery:
         Raises:
             NotBornError: with a reason as a code; the job must start cold.
         """
-        parent, why = self._parent, job.cold or ("gpu" if job.device is not Device.CPU else self.why_cold)
+        parent, why = self._parent, job.cold or self.why_cold
         if why or parent is None:
             raise NotBornError(why or "no_parent")
         try:
@@ -109,29 +135,34 @@ class Nursery:
         parent = self._parent
         if parent is None or self.why_cold:
             detail = self._detail if self._why else "the parent died; another is being started"
-            return Wall(WALL, stands=False, matters=False, detail=detail[:300], mend=MEND)
+            return Wall(self.name, stands=False, matters=False, detail=detail[:300], mend=MEND)
         size, first = parent.resident_bytes / 2**20, parent.first_bytes / 2**20
         modules = ", ".join(map(str, parent.ready.get("modules", ())))
         detail = (
             f"parent of {modules}: {parent.age_s:.0f} s old, {size:.0f} MiB ({first:.0f} at first), "
-            f"{parent.births} children; out of their reach by attempts"
+            f"{parent.births} children, {len(self.waiting())} waiting; out of their reach by attempts"
         )
-        return Wall(WALL, stands=True, matters=False, detail=detail[:300])
+        return Wall(self.name, stands=True, matters=False, detail=detail[:300])
 
     async def renew(self) -> bool:
         """Start a parent and have it proven, then let it take the place of the one before; say whether it did."""
         self._stamp = await asyncio.to_thread(stamp, self._sandbox.host.interpreter)
         try:
             async with self._quiet():
-                parent = await start_parent(self._sandbox, self._make())
+                nest = self._make()
+                parent = self._coming = await start_parent(self._sandbox, nest)
                 try:
                     wrong = await self._prove(parent)
+                    if not wrong and nest.gpus:
+                        await self._try_first(parent)
                 except BaseException:
                     await parent.end()
                     raise
         except SetupError as fault:
             self._give_up("parent_failed", str(fault))
             return False
+        finally:
+            self._coming = None
         if wrong:
             await parent.end()
             self._give_up("wall_missing", wrong)
@@ -140,8 +171,34 @@ class Nursery:
         if before is not None:
             self._retired.append(before)
         self._refill.set()
-        self._note("parent_ready", seconds=round(float(parent.ready["seconds"]), 2), bytes=parent.first_bytes)
+        threads = {"threads": str(parent.ready["threads"])[:300]} if parent.ready.get("threads") else {}
+        seconds = round(float(parent.ready["seconds"]), 2)
+        self._note("parent_ready", seconds=seconds, bytes=parent.first_bytes, **threads)
         return True
+
+    async def _try_first(self, parent: Parent) -> None:
+        """Have the first child of a parent use its GPU: only so it is known that a fork of it can.
+
+        Raises:
+            NotBornError: it cannot.
+        """
+        async with self._hold() as why:
+            if why:
+                raise NotBornError(why)
+            try:
+                child = await self._expected(parent)
+                if child is not None:
+                    await child.lines.hear_ready()
+                    self._tell_steps(child)
+            except NotBornError as fault:
+                await parent.dismiss()
+                self._failed(str(fault))
+                raise
+            if not self._rules.waiting:
+                await parent.dismiss()
+
+    def _tell_steps(self, child: Child) -> None:
+        self._note("child_waits", **{f"{name}_ms": took for name, took in child.lines.ready["steps"].items()})
 
     def _give_up(self, why: str, detail: str) -> None:
         if self._parent is None or not self._parent.alive or self._why:
@@ -165,11 +222,55 @@ class Nursery:
             self._refill.clear()
             try:
                 async with self._quiet():
-                    parent = self._parent
-                    if parent is not None and parent.alive and not parent.waiting:
-                        await parent.expect()
+                    await self._fill()
             except SetupError as fault:
-                self._note("none_waits", detail=str(fault)[:300])
+                self._note("none_waits", detail=str(fault)[:1500])
+
+    async def _fill(self) -> None:
+        """Have as many children wait, and ready, as the rules say."""
+        parent = self._parent
+        while parent is not None and parent.alive and parent is self._parent:
+            unready = [child for child in parent.children if not child.lines.ready]
+            if not unready and len(parent.waiting) >= self._rules.waiting:
+                return
+            async with self._hold() as why:
+                if why:
+                    self._note("none_waits", detail=why[:300])
+                    return
+                made = await self._one_more(parent, unready)
+            if not made or self._wanted():
+                return
+
+    async def _one_more(self, parent: Parent, unready: list[Child]) -> bool:
+        """Have one child more wait, or go on with one that was not ready, until it is or a job is wanted."""
+        child = unready[0] if unready else await self._expected(parent)
+        if child is None:
+            return False
+        getting_ready = asyncio.ensure_future(child.lines.hear_ready())
+        try:
+            while not getting_ready.done() and not self._wanted():
+                await asyncio.wait({getting_ready}, timeout=_WANTED_S)
+            if getting_ready.done():
+                getting_ready.result()
+                if child.like.gpus:
+                    self._tell_steps(child)
+        except NotBornError:
+            await parent.dismiss(child)
+            raise
+        finally:
+            getting_ready.cancel()
+            await asyncio.gather(getting_ready, return_exceptions=True)
+        return True
+
+    async def _expected(self, parent: Parent) -> Child | None:
+        """Have a child wait in a slot that no other is in; None where all are taken."""
+        self._in_slot = {slot: child for slot, child in self._in_slot.items() if child.born.alive}
+        free = [like for like in self._like if like.slot not in self._in_slot or len(self._like) == 1]
+        if not free:
+            return None
+        child = await parent.expect(free[0])
+        self._in_slot[free[0].slot] = child
+        return child
 
     async def _keep(self, tell: Callable[[Wall], None], idle: Callable[[], bool]) -> None:
         pause = self._rules.again_s
@@ -252,8 +353,19 @@ class Nursery:
                 await parent.end()
 
     def waiting(self) -> tuple[int, ...]:
-        """Give the pids of the children that wait for a job."""
-        return () if self._parent is None else self._parent.waiting
+        """Give the pids of the children that wait for a job, ready."""
+        return tuple(child.lines.pid for child in self.children() if child.lines.ready)
+
+    def children(self) -> tuple[Child, ...]:
+        """Give all children that wait, those of parents that were replaced too."""
+        parents = [parent for parent in (self._parent, self._coming, *self._retired) if parent is not None]
+        return tuple(child for parent in parents for child in parent.children if child.born.alive)
+
+    async def dismiss(self) -> None:
+        """End every child that waits: what they hold may be unwell. Others take their place in time."""
+        for parent in (self._parent, self._coming, *self._retired):
+            if parent is not None:
+                await parent.dismiss()
 
     def pids(self) -> tuple[int, ...]:
         """The parents' pids, as the host numbers them."""

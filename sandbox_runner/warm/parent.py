@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox_runner.errors import SetupError
-from sandbox_runner.protocol import Limits
+from sandbox_runner.protocol import Device, Limits
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap
 from sandbox_runner.sandbox.cgroup import Group
 from sandbox_runner.sandbox.jailed import Jailed
 from sandbox_runner.sandbox.lines import CHANNEL, REPORT, Pairs
 from sandbox_runner.sandbox.port import Staged
-from sandbox_runner.sandbox.watchdog import resident
+from sandbox_runner.sandbox.watchdog import resident, tree, used_s
 from sandbox_runner.warm.born import Born, Cradle, NotBornError, readable, reader_of
 
 READY_S = 120.0
@@ -30,6 +30,8 @@ COMPILED, BUILDING = "/compiled", "/building"
 _LIMITS = Limits(disk_bytes=256 << 20, inodes=8192)
 _SAID_BYTES = 1 << 16
 _DUMMY = "none.py"
+WAITING = Staged("waiting", b"", _DUMMY, Limits())
+"""A job for the processor that states no limits of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,16 @@ class Nest:
     compiled: str = ""
     vectors: str = ""
     building: str = ""
+    gpus: tuple[int, ...] = ()
+    gpu_names: tuple[str, ...] = ()
+    """Where its children are lent GPUs: as a job's. It touches none of them."""
+    depth: int = 2
+    """How much of torch's compiler such a parent loads, as `harness/warm/preloading.py` says; 1 is the least."""
+
+    @property
+    def device(self) -> Device:
+        """What its children run on."""
+        return Device.CUDA if self.gpus else Device.CPU
 
 
 class Parent:
@@ -59,7 +71,7 @@ class Parent:
         self._control = control
         self._descriptor = os.pidfd_open(pid)
         self.pid = pid
-        self._waiting: list[_Child] = []
+        self._waiting: list[Child] = []
         self.ready: dict[str, Any] = {}
         self.births = 0
         self.under_way = 0
@@ -106,24 +118,37 @@ class Parent:
         self._since = time.monotonic()
         self.first_bytes = self.resident_bytes
 
-    async def expect(self) -> None:
-        """Have a child wait, in namespaces and a control group of its own, for the job that takes it.
+    async def expect(self, like: Staged = WAITING) -> "Child":
+        """Have a child wait behind every wall, in namespaces and a control group of its own, for a job `like` that.
 
         Raises:
             NotBornError, SetupError: as `bear`; nothing of it is left.
         """
-        waiting = await self._open()
+        waiting = await self._open(like)
         try:
-            await waiting.lines.conceive(waiting.born)
+            order = json.dumps(self._sandbox.order_child(like, waits=True)).encode("ascii")
+            await waiting.lines.expect(waiting.born, order)
         except BaseException:
             await _drop(waiting)
             raise
         self._waiting.append(waiting)
+        return waiting
 
     @property
     def waiting(self) -> tuple[int, ...]:
         """The pids of the children that wait for a job."""
         return tuple(one.lines.pid for one in self._waiting if one.born.alive)
+
+    @property
+    def children(self) -> tuple["Child", ...]:
+        """The children that wait for a job."""
+        return tuple(self._waiting)
+
+    async def dismiss(self, child: "Child | None" = None) -> None:
+        """End a child that waits, or all of them."""
+        for one in [one for one in self._waiting if child in {None, one}]:
+            self._waiting.remove(one)
+            await _drop(one)
 
     async def bear(self, job: Staged) -> Jailed:
         """Give a child behind walls of its own, with the job's code before it.
@@ -133,7 +158,8 @@ class Parent:
             SetupError: the job's control group cannot be made.
         """
         host, limits = self._sandbox.host, job.limits
-        child = await self._take()
+        child = await self._take(job)
+        spent_s = child.spent_s()
         if child.group is not None:
             processes = limits.processes + host.policy.spare_processes
             try:
@@ -141,9 +167,14 @@ class Parent:
             except SetupError:
                 await _drop(child)
                 raise
-        child.lines.give(json.dumps(self._sandbox.order_child(job)).encode("ascii"), job.code)
+        waited = child in self._waiting
+        if waited:
+            self._waiting.remove(child)
+        order = self._sandbox.order_job(job) if waited else self._sandbox.order_child(job)
+        child.lines.give(json.dumps(order).encode("ascii"), job.code)
         self.births += 1
         jailed = Jailed(child.born, child.lines, child.group, job, host.reaper)
+        jailed.spent_s, jailed.inherited_bytes = spent_s, self.first_bytes * 2 // 3  # keeper and learner, of three
         try:
             await jailed.begin(b"")
         finally:
@@ -151,21 +182,22 @@ class Parent:
         jailed.began = "warm"
         return jailed
 
-    async def _take(self) -> "_Child":
-        """Take a child that waits, or prepare one to be forked."""
-        while self._waiting:
-            child = self._waiting.pop()
-            if child.born.alive:
+    async def _take(self, job: Staged) -> "Child":
+        """Find a child that waits for such a job, or prepare one to be forked."""
+        for child in self.children:
+            if not child.born.alive:
+                await self.dismiss(child)
+            elif child.fits(job):
                 return child
-            await _drop(child)
-        return await self._open()
+        return await self._open(job)
 
-    async def _open(self) -> "_Child":
+    async def _open(self, like: Staged) -> "Child":
         host = self._sandbox.host
         group = host.open_group(host.next_name())
         lines = Cradle(self._control, self.pid, group.joins if group else ())
         self.under_way += 1
-        return _Child(lines, Born(await reader_of(lines.out), await reader_of(lines.err), self._one_gone), group)
+        born = Born(await reader_of(lines.out), await reader_of(lines.err), self._one_gone)
+        return Child(like, lines, born, group)
 
     def _one_gone(self) -> None:
         self.under_way -= 1
@@ -182,9 +214,7 @@ class Parent:
     async def end(self) -> None:
         """End it, and every child that it still has."""
         self._control.close()
-        for child in self._waiting:
-            await _drop(child)
-        self._waiting.clear()
+        await self.dismiss()
         with contextlib.suppress(ProcessLookupError, OSError):
             signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
         try:
@@ -208,16 +238,32 @@ class Parent:
         return "it ended"
 
 
-@dataclass(frozen=True, slots=True)
-class _Child:
-    """A child to be, or one that waits."""
+@dataclass(slots=True, eq=False)
+class Child:
+    """A child to be, or one that waits for a job `like` that. `bytes` are what it holds of its GPU, once weighed."""
 
+    like: Staged
     lines: Cradle
     born: Born
     group: Group | None
+    bytes: int | None = None
+
+    def fits(self, job: Staged) -> bool:
+        """Whether this child's walls are those of the job: what can still be lowered may be wider."""
+        mine, limits = self.like.limits, job.limits
+        same = (mine.disk_bytes, mine.inodes, self.like.gpus) == (limits.disk_bytes, limits.inodes, job.gpus)
+        return same and limits.processes <= mine.processes and limits.cpu_s <= mine.cpu_s
+
+    def spent_s(self) -> float:
+        """CPU time that it used while it got ready."""
+        if not self.lines.pid:
+            return 0.0
+        if self.group is not None:
+            return self.group.counters().cpu_s
+        return sum(used_s(pid) for pid in tree(self.lines.pid))
 
 
-async def _drop(child: _Child) -> None:
+async def _drop(child: Child) -> None:
     """Give back what was made for a child that no job takes."""
     child.lines.close_outer()
     child.born.kill()
@@ -245,12 +291,13 @@ async def start_parent(sandbox: Bubblewrap, nest: Nest) -> Parent:
         SetupError: walls for it cannot be had here, or it is not safe to fork from.
     """
     host = sandbox.host
-    job = Staged("warm-parent", b"", _DUMMY, _LIMITS, nest.slot)
+    job = Staged("warm-parent", b"", _DUMMY, _LIMITS, nest.slot, nest.device, nest.gpus, nest.gpu_names)
     inside = host.interpreter.inside
     settings = {
         "modules": nest.modules,
         "compiler": bool(nest.compiled or nest.building),
         "vectors": nest.vectors,
+        "gpu": nest.depth if nest.gpus else 0,
     }
     program = "/harness/tasree_harness/warm/parent.py"
     command = [inside, "-I", "-B", "-X", "utf8", program, json.dumps(settings)]

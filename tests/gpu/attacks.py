@@ -27,8 +27,11 @@ sys.path.insert(0, str(ROOT))
 from sandbox_runner.assembly import assemble  # noqa: E402 - the checkout is not installed on such a host
 from sandbox_runner.codec import encode  # noqa: E402
 from sandbox_runner.gpus import Sight, Watch, find_gpus, open_watch  # noqa: E402
+from sandbox_runner.gpuwaiting import ours_of  # noqa: E402
+from sandbox_runner.lending import Ours  # noqa: E402
 from sandbox_runner.protocol import Device, Ending, Job, JobKind, Progress, Result, limits_for  # noqa: E402
 from sandbox_runner.sandbox.cgroup import NoCgroupError, find_cgroups  # noqa: E402
+from sandbox_runner.sandbox.watchdog import tree  # noqa: E402
 from sandbox_runner.serving import Assembled, proven  # noqa: E402
 from sandbox_runner.settings import read_settings  # noqa: E402
 
@@ -49,6 +52,19 @@ class Host:
     watch: Watch | None
     before: Sight | None
     ends: float
+
+    @property
+    def ours(self) -> Ours:
+        """What waits on the first GPU by the runner's own will."""
+        on_gpu = [nursery for nursery in self.assembled.nurseries[1:2] if nursery.pids()]
+        return ours_of(on_gpu[0]) if on_gpu else Ours()
+
+    @property
+    def settled(self) -> set[int]:
+        """The processes that are no job's: warm parents and children that wait."""
+        roots = [pid for nursery in self.assembled.nurseries for pid in nursery.pids()]
+        roots += [child.lines.pid for nursery in self.assembled.nurseries for child in nursery.children()]
+        return {pid for root in roots for pid in tree(root)}
 
     async def run(self, name: str, source: str, case: dict[str, Any]) -> Result:
         """Run one job, within a case's time."""
@@ -73,7 +89,7 @@ class Host:
             return []
         deadline = time.monotonic() + SETTLED_S
         while True:
-            found = list(_left(self.before, self.watch.look()))
+            found = list(_left(self.before, self.watch.look(), self.ours))
             if not found or time.monotonic() > deadline:
                 return found
             time.sleep(0.1)
@@ -83,21 +99,21 @@ def _silent(_: Progress) -> None:
     """Nobody follows."""
 
 
-def _left(before: Sight, now: Sight) -> Iterator[str]:
-    if more := now.holders - before.holders:
+def _left(before: Sight, now: Sight, ours: Ours) -> Iterator[str]:
+    if more := now.holders - before.holders - ours.holders:
         yield f"held by {sorted(more)}"
     if now.used_bytes is not None and before.used_bytes is not None:
-        over = now.used_bytes - before.used_bytes
+        over = now.used_bytes - before.used_bytes - (ours.used_bytes or 0)
         if over > SLACK_BYTES:
             yield f"{over >> 20} MiB are still in use"
 
 
-def _survivors(base_uid: int) -> list[str]:
+def _survivors(base_uid: int, settled: set[int]) -> list[str]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, IndexError):
             uid = int((folder / "status").read_text().partition("\nUid:")[2].split()[0])
-            if base_uid <= uid < base_uid + 16:
+            if base_uid <= uid < base_uid + 16 and int(folder.name) not in settled:
                 found.append(f"process {folder.name} of uid {uid}")
     return found
 
@@ -115,7 +131,7 @@ async def _try(host: Host, case: dict[str, Any]) -> dict[str, Any]:
     source = case.get("cpu", case["code"] if on_cpu else STAND_IN) if host.dry else case["code"]
     result = await host.run(case["id"], source, case)
     wrong += _wrong(case, result, dry=host.dry, stands_in=host.dry and "cpu" not in case and not on_cpu)
-    wrong += host.faults_of_the_gpu() + [f"left: {one}" for one in _survivors(host.base_uid)]
+    wrong += host.faults_of_the_gpu() + [f"left: {one}" for one in _survivors(host.base_uid, host.settled)]
     if case.get("next"):
         after = await host.run(f"{case['id']}-next", "print(45)" if host.dry else NEXT, {})
         if (after.ending, after.stdout.head) != (Ending.OK, "45\n"):
@@ -156,6 +172,7 @@ def _short(result: Result) -> dict[str, Any]:
     """The part of a result that an operator reads."""
     return {
         "ending": result.ending.value,
+        "start": result.start,
         "reached": asdict(result.reached) if result.reached else None,
         "fault": asdict(result.fault) if result.fault else None,
         "stdout": (result.stdout.head + result.stdout.tail)[-600:],
@@ -205,8 +222,11 @@ async def _main(call: argparse.Namespace) -> int:
     host = Host(assembled, call.dry_run, settings.base_uid, watch, before, began + ALL_S)
     counts: Counter[str] = Counter()
     failed: list[str] = []
+    keeping: list[asyncio.Task[None]] = []
     try:
         failed += await _probed(assembled, dry=call.dry_run)
+        if call.warm:
+            failed += await _warmed(assembled, keeping)
         for case in cases:
             if time.monotonic() > host.ends:
                 counts["not reached"] += 1
@@ -217,8 +237,11 @@ async def _main(call: argparse.Namespace) -> int:
             failed += [] if told["right"] else [case["id"]]
             _say(kind="case", **told)
     finally:
+        for one in keeping:
+            one.cancel()
+        await asyncio.gather(*keeping, return_exceptions=True)
         await assembled.close()
-    left = host.faults_of_the_gpu() + _survivors(host.base_uid)
+    left = host.faults_of_the_gpu() + _survivors(host.base_uid, set())
     right = not failed and not left and not counts["not reached"]
     seconds = round(time.monotonic() - began, 1)
     _say(kind="summary", dry_run=call.dry_run, right=right, counts=counts, failed=failed, left=left, seconds=seconds)
@@ -246,9 +269,22 @@ async def _probed(assembled: Assembled, *, dry: bool) -> list[str]:
     return missing + ([] if dry or Device.CUDA in found.devices else ["cuda"])
 
 
+async def _warmed(assembled: Assembled, keeping: list["asyncio.Task[None]"]) -> list[str]:
+    """Start the warm parents and keep them; name those that cannot be had."""
+    missing = []
+    for nursery in assembled.nurseries:
+        began = time.monotonic()
+        if not await nursery.renew():
+            missing.append(nursery.name)
+        _say(kind="warm", wall=asdict(nursery.wall()), seconds=round(time.monotonic() - began, 1))
+        keeping.append(asyncio.create_task(nursery.keep(lambda _: None, lambda: True)))
+    return missing
+
+
 def _call() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--dry-run", action="store_true", help="run the stand-ins on the processor")
+    parser.add_argument("--warm", action="store_true", help="through children of warm parents, as a served runner does")
     parser.add_argument("--only", action="append", default=[], metavar="ID", help="only the case of this id")
     return parser.parse_args()
 

@@ -12,11 +12,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 from .. import play  # noqa: TID252 - the harness is a package of another name inside
 from . import kernel, preloading
+from .waiting import Waiting
 from .walls import BUILDING, COMPILED
 
 _BEYOND = 4
@@ -31,6 +32,18 @@ def begin(path: str, channel: int, argv: list[str], ours: list[str], *, compiles
     `ours` names our loaded modules; `compiles`: all that was compiled may help.
     """
     os.closerange(_BEYOND, 1 << 16)
+    _look_fresh(argv)
+    _serve(lambda: path, channel, ours, compiles=compiles)
+
+
+def begin_waiting(waiting: Waiting, channel: int, argv: list[str], ours: list[str]) -> None:
+    """The same for a child that waits for its job; its file is known only then."""
+    os.closerange(waiting.hold(), 1 << 16)
+    _look_fresh(argv)
+    _serve(waiting.stand, channel, ours, compiles=True)
+
+
+def _look_fresh(argv: list[str]) -> None:
     kernel.control(kernel.DUMPABLE, 1)  # as after an exec
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
         score.write(_WEAKEST)
@@ -39,10 +52,13 @@ def begin(path: str, channel: int, argv: list[str], ours: list[str], *, compiles
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv, sys.orig_argv = list(argv), list(argv)
     gc.enable()
+
+
+def _serve(path: Callable[[], str], channel: int, ours: list[str], *, compiles: bool) -> None:
     status = 1
     try:
         link_compiled(whole=compiles, building=os.path.isdir(BUILDING))
-        play.play(path, channel, preloading.awake, ours)
+        play.play(path(), channel, preloading.awake, ours)
         status = 0
     except SystemExit as left:
         status = left.code if isinstance(left.code, int) else int(left.code is not None)

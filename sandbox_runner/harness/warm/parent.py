@@ -1,9 +1,12 @@
 """The warm parent, run as a program inside walls of its own: imports, says that it is ready, and forks a child a job.
 
-Law: it has one thread and runs no line of a learner's. It reads nothing that a child could write: what comes are
-descriptors from the runner, handed on unread. A child holds no descriptor of the parent's but its own five.
+Law: it runs in one thread and no line of a learner's. It reads nothing that a child could write: what comes are
+descriptors from the runner, handed on unread. A child holds no descriptor of the parent's but its own five. A library
+may have a thread of its own that sleeps: it must not have run since the parent was ready, or there is no fork. A parent
+for GPUs never touches one: its children get the nodes, which lie where no library looks.
 """
 
+import errno
 import fcntl
 import importlib
 import json
@@ -20,6 +23,7 @@ _CHANNEL, _REPORT, _HELLO = 3, 4, 5
 _PARTS = 5
 _ASIDE = 64
 _DUMPABLE = 4
+_CALM_S = 0.2
 
 
 def main() -> None:
@@ -49,10 +53,11 @@ class Parent:
         self._links = {False: 0, True: 0}
         self._home = -1
         self._returns = False
+        self._others: dict[str, int] = {}
         self._modules = {
             name: importlib.import_module(f"tasree_harness.{name}")
             for name in ("wire", "play", "running", "timing", "keeper", "collecting", "warm.kernel", "warm.memory",
-                         "warm.preloading", "warm.walls", "warm.learner")
+                         "warm.preloading", "warm.walls", "warm.learner", "warm.waiting")
         }  # fmt: skip
         self._ours = self._modules["play"].find_ours()
 
@@ -71,22 +76,45 @@ class Parent:
         learner.link_compiled(whole=True, building=fresh)
         self._read_fonts(os.environ.get("MPLCONFIGDIR", ""))
         preload = self._modules["warm.preloading"].preload
-        names = preload(
-            self._settings["modules"], compiler=self._settings["compiler"], vectors=self._settings["vectors"]
-        )
+        depth, compiler = self._settings["gpu"], self._settings["compiler"]
+        if depth:
+            names = self._modules["warm.preloading"].preload_for_gpus(self._settings["modules"], depth)
+        else:
+            names = preload(self._settings["modules"], compiler=compiler, vectors=self._settings["vectors"])
         vectors = self._settings["vectors"]
-        if self._settings["compiler"] and not vectors:
+        if compiler and not vectors and not depth:
             vectors = self._modules["warm.preloading"].vectors_hold()
         self._home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self._returns = self._can_return()
-        large = self._modules["warm.memory"].settle()
-        threads = len(os.listdir("/proc/self/task"))
-        shared = self._modules["warm.memory"].shared()
-        if threads != 1 or shared:
-            message = f"{threads} threads, {len(shared)} mappings that children would share"
+        memory = self._modules["warm.memory"]
+        large = memory.settle()
+        shared = memory.shared()
+        if shared:
+            message = f"{len(shared)} mappings that children would share"
             raise RuntimeError(message)
+        told = self._look_at_threads()
         took = time.monotonic() - began
-        return {"kind": "ready", "modules": names, "vectors": vectors, "large_pages": large, "seconds": took}
+        return {
+            "kind": "ready", "modules": names, "vectors": vectors, "large_pages": large, "threads": told,
+            "seconds": took,
+        }  # fmt: skip
+
+    def _look_at_threads(self) -> list[str]:
+        """Look that threads that are not ours sleep; give what there is to say of them.
+
+        Raises:
+            RuntimeError: one runs.
+        """
+        memory = self._modules["warm.memory"]
+        before = memory.others()
+        if before:
+            time.sleep(_CALM_S)
+            self._others = memory.others()
+        told = [memory.whose(thread) for thread in before]
+        if self._others != before:
+            message = f"a thread runs beside: {'; '.join(told)}"
+            raise RuntimeError(message)
+        return told
 
     def serve(self) -> None:
         """Fork a child for each set of descriptors that comes; reap those that ended."""
@@ -122,6 +150,8 @@ class Parent:
     def _fork(self, descriptors: list[int]) -> None:
         """Fork a child that is the first process of a namespace of its own."""
         kernel = self._modules["warm.kernel"]
+        if self._others and self._modules["warm.memory"].others() != self._others:
+            raise OSError(errno.EAGAIN, "a thread that slept has run")
         if self._returns:
             kernel.unshare(kernel.NEWPID)  # for what is forked next
             try:
@@ -160,7 +190,8 @@ class Parent:
                 _say(hello, kind="refused", why=f"{type(fault).__name__}: {fault}"[:500])
                 return
             _say(hello, kind="walled")
-            hello.close()
+            if not keeper.waits:
+                hello.close()
             keeper.run()
             status = 0
         finally:
@@ -171,14 +202,17 @@ class Parent:
         os.setsid()
         walls.enter_namespaces()
         _say(hello, kind="born")
-        order, code = walls.receive(hello)
-        walls.put_up(order, code, self._fonts, self._links[order.compiles])
-        settings = order.keeper
+        wanted, code = walls.receive(hello)
+        order = walls.Order(**wanted)
+        folder = walls.put_up(order, code, self._fonts, self._links[order.compiles])
+        settings, argv = order.keeper, order.keeper["argv"]
+        if order.waits:
+            waiting = self._modules["warm.waiting"].Waiting(hello, folder, on_gpu=bool(order.nodes))
+            begin = lambda channel: learner.begin_waiting(waiting, channel, argv, self._ours)  # noqa: E731 - one call
+            return self._modules["keeper"].Keeper(settings, begin, waiting.wait)
         path = f"/code/{order.filename}"
-        return self._modules["keeper"].Keeper(
-            settings,
-            lambda channel: learner.begin(path, channel, settings["argv"], self._ours, compiles=order.compiles),
-        )
+        begin = lambda channel: learner.begin(path, channel, argv, self._ours, compiles=order.compiles)  # noqa: E731
+        return self._modules["keeper"].Keeper(settings, begin)
 
     def _read_fonts(self, folder: str) -> None:
         """Keep the lists of fonts, which each child gets a copy of."""

@@ -17,6 +17,7 @@ from . import kernel
 
 ORDER_BYTES = 1 << 17
 COMPILED, BUILDING = "/compiled", "/building"
+NODES = "/tmp/.nodes"  # noqa: S108 - inside: where a parent for GPUs has their nodes, out of every library's sight
 _OPEN_TO_ALL = 0o1777
 _ROOM = "/tmp"  # noqa: S108 - the one tmpfs of the job is mounted there first, then its part for /tmp over it
 _MOST_CODE = 4 << 20
@@ -33,7 +34,9 @@ class Order:
     """What the runner wants of a child. Sizes in bytes.
 
     `uid` is what the learner's code sees; with `own_user` it is had by a user namespace of the child's own, where all
-    slots share one uid of the host. `compiles`: what torch's compiler keeps may help it.
+    slots share one uid of the host. `compiles`: what torch's compiler keeps may help it. `nodes` are the devices
+    lent to it. With `waits` it is made before there is a job: its process rehearses, and the code comes when all walls
+    stand.
     """
 
     uid: int
@@ -46,6 +49,8 @@ class Order:
     filter: str
     keeper: dict  # type: ignore[type-arg]
     compiles: bool
+    nodes: list  # type: ignore[type-arg]
+    waits: bool
 
 
 def enter_namespaces() -> None:
@@ -60,20 +65,24 @@ def enter_namespaces() -> None:
     kernel.raise_loopback()
 
 
-def receive(line: socket.socket) -> tuple[Order, int]:
-    """Wait for the order, and the descriptor of the code."""
+def receive(line: socket.socket) -> tuple[dict, int]:  # type: ignore[type-arg]
+    """Wait for what is sent with one descriptor: an order, or a job for a child that waits."""
     content, descriptors, _, _ = socket.recv_fds(line, ORDER_BYTES, 1)
     if not content or len(descriptors) != 1:
         message = "the order did not come"
         raise RefusedError(message)
-    return Order(**json.loads(content)), descriptors[0]
+    return json.loads(content), descriptors[0]
 
 
-def put_up(order: Order, code: int, fonts: dict, links: int) -> None:  # type: ignore[type-arg]
-    """Put up every wall that the order tells of; `links` is how many files of ours will be linked into /tmp."""
+def put_up(order: Order, code: int, fonts: dict, links: int) -> int:  # type: ignore[type-arg]
+    """Put up every wall that the order tells of; `links` is how many files of ours will be linked into /tmp.
+
+    Gives, for a child that waits, the descriptor of the one folder in which its code can still be put: it is ours to
+    close, no name leads there, and where the learner's process finds that folder nothing can be written. Else -1.
+    """
     with contextlib.suppress(OSError):  # where the kernel has none
         kernel.unshare(kernel.NEWCGROUP)
-    _furnish(order, code, fonts, links)
+    folder = _furnish(order, code, fonts, links)
     kernel.control(kernel.NO_NEW_PRIVILEGES, 1)
     _become(order)
     os.chdir("/box")
@@ -81,17 +90,41 @@ def put_up(order: Order, code: int, fonts: dict, links: int) -> None:  # type: i
     kernel.drop_capabilities()
     kernel.load_filter(base64.b64decode(order.filter))
     _look(order)
+    return folder
 
 
-def _furnish(order: Order, code: int, fonts: dict, links: int) -> None:  # type: ignore[type-arg]
+def put_code(folder: int, name: str, code: int) -> None:
+    """Put the code of the job that a child waited for into the folder that `put_up` gave, and close both."""
+    _copy(code, os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=folder))
+    os.fchmod(folder, 0o555)
+    os.close(folder)
+
+
+def limit(wanted: dict, spent_s: int) -> None:  # type: ignore[type-arg]
+    """Lower the limits of a process that waited to those of its job; `spent_s` is CPU time that was not the job's."""
+    limits = dict(wanted)
+    if "CPU" in limits:
+        limits["CPU"] += spent_s
+    _limit(limits)
+
+
+def _furnish(order: Order, code: int, fonts: dict, links: int) -> int:  # type: ignore[type-arg]
     """Mount the tmpfs, put the job's files into it, and show its parts where the learner's code finds them."""
+    for name in order.nodes:
+        kernel.bind(f"{NODES}/{name}", f"/dev/{name}")
     inodes = order.inodes + len(order.etc) + len(fonts) + links + 16
     options = f"size={order.disk_bytes},nr_inodes={inodes},mode=755"
     kernel.mount("tmpfs", _ROOM, "tmpfs", kernel.NOSUID | kernel.NODEV, options)
     for name, mode in (("code", 0o755), ("etc", 0o755), ("work", 0o700), ("tmp", _OPEN_TO_ALL), ("shm", _OPEN_TO_ALL)):
         os.mkdir(f"{_ROOM}/{name}")
         os.chmod(f"{_ROOM}/{name}", mode)
-    _copy(code, f"{_ROOM}/code/{order.filename}")
+    open_code = -1
+    if order.waits:
+        os.close(code)
+        os.chown(f"{_ROOM}/code", order.uid, order.uid)
+        open_code = os.open(f"{_ROOM}/code", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    else:
+        _copy(code, os.open(f"{_ROOM}/code/{order.filename}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
     for name, text in order.etc.items():
         _write(f"{_ROOM}/etc/{name}", text.encode("ascii"))
     os.chown(f"{_ROOM}/work", order.uid, order.uid)
@@ -107,6 +140,7 @@ def _furnish(order: Order, code: int, fonts: dict, links: int) -> None:  # type:
     kernel.bind(f"{_ROOM}/code", "/code", read_only=True)
     for name, path in (("work", "/box"), ("shm", "/dev/shm"), ("tmp", _ROOM)):  # noqa: S108 - inside
         kernel.bind(f"{_ROOM}/{name}", path)
+    return open_code
 
 
 def _become(order: Order) -> None:
@@ -161,9 +195,8 @@ def _look(order: Order) -> None:
         raise RefusedError(message)
 
 
-def _copy(source: int, path: str) -> None:
-    """Let the kernel copy what a descriptor holds; not a byte of it is seen here."""
-    target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+def _copy(source: int, target: int) -> None:
+    """Let the kernel copy what a descriptor holds, and close both; not a byte of it is seen here."""
     while os.sendfile(target, source, None, _MOST_CODE):
         pass
     os.fchmod(target, 0o644)

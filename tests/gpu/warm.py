@@ -1,0 +1,317 @@
+"""Tries the warm start on a GPU host: what it saves, and that nothing passes from job to job; prints one JSON a line.
+
+    tests/gpu/warm.py [--rounds N] [--dry-run]
+
+A program for a host without pytest, started beside `run.sh`. Times are taken side by side in one run: the same code in
+a bare cold sandbox, in a child that waits on the GPU, and in a forked child that makes its own context. `--dry-run`
+tries the program on a processor, with a stand-in for the GPU. Exit status 0 when every goal was met, 1 otherwise.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import secrets
+import statistics
+import sys
+import time
+import traceback
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from sandbox_runner import assembly  # noqa: E402 - the checkout is not installed on such a host
+from sandbox_runner.gpus import Gpu, Sight  # noqa: E402
+from sandbox_runner.gpuwaiting import ours_of  # noqa: E402
+from sandbox_runner.protocol import Device, Ending, Job, JobKind, Progress, Result, limits_for  # noqa: E402
+from sandbox_runner.serving import Assembled  # noqa: E402
+from sandbox_runner.settings import read_settings  # noqa: E402
+from sandbox_runner.warm.nursery import Nursery  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+TRIVIAL = "import torch\nprint(int(torch.arange(10, device='{device}').sum()))\n"
+UNSEEN = """
+import torch
+@torch.compile
+def f(x):
+    return (torch.sin(x) * {number} + torch.exp(-x * x)).relu() / (x.abs() + {number})
+print(bool(f(torch.ones(4096, device='{device}'))[0].item() > 0))
+"""
+LEAVES = """
+import os, sys, torch
+torch.tasree_mark = sys.tasree_mark = 1
+os.environ["TASREE_MARK"] = "1"
+open("/tmp/tasree-mark", "w").close(); open("/dev/shm/tasree-mark", "w").close()
+held = torch.full((1 << 29,), 0x5A5A5A5A, dtype=torch.int32, device='{device}')
+print(int(held[-1]), os.readlink("/proc/self/ns/pid"), os.getuid(), torch.{device}.__name__)
+"""
+LOOKS = """
+import os, sys, torch
+found = [name for name in ("torch", "sys") if hasattr(sys.modules[name], "tasree_mark")]
+found += [path for path in ("/tmp/tasree-mark", "/dev/shm/tasree-mark") if os.path.exists(path)]
+found += ["TASREE_MARK"] if "TASREE_MARK" in os.environ else []
+left = torch.empty(1 << 29, dtype=torch.int32, device='{device}')
+found += ["memory"] if int((left == 0x5A5A5A5A).sum()) else []
+print(found, os.readlink("/proc/self/ns/pid"), os.getuid(), torch.{device}.__name__)
+"""
+FRESH = """
+import os, random, sys, torch
+print(json_of := __import__("json").dumps({{
+    "files": sorted(os.listdir("/tmp")), "argv": sys.argv, "environment": sorted(os.environ),
+    "allocated": torch.cuda.memory_allocated(), "reserved": torch.cuda.memory_reserved(),
+    "peak": torch.cuda.max_memory_allocated(), "random": torch.randn(2, device="{device}").tolist(),
+    "counters": len(torch._dynamo.utils.counters) if "torch._dynamo" in sys.modules else 0,
+    "nodes": sorted(name for name in os.listdir("/dev") if name.startswith("nvidia")),
+    "descriptors": sorted({{os.readlink(e.path) for e in os.scandir("/proc/self/fd") if os.path.lexists(e.path)}}),
+}}))
+"""
+GOALS = {"waiting": 100.0, "forked": 8.0, "compiled": 10.0}
+
+
+class Looked:
+    """Stands in for a GPU on a host without one."""
+
+    gpu = Gpu(0, "Stand-in GPU", "1.2", 1 << 30)
+
+    def look(self) -> Sight:
+        """See nothing."""
+        return Sight(0, frozenset(), 0.0)
+
+    def faults(self) -> tuple[str, ...]:
+        """Hear nothing."""
+        return ()
+
+
+class Bench:
+    """The runner under trial."""
+
+    def __init__(self, assembled: Assembled, python: str, device: str) -> None:
+        self.assembled = assembled
+        self.python = python
+        self.device = device
+        self.wrong: list[str] = []
+
+    @property
+    def nursery(self) -> Nursery:
+        """The one of the first GPU."""
+        return self.assembled.nurseries[1]
+
+    async def run(self, source: str, kind: JobKind = JobKind.RUN) -> tuple[float, Result]:
+        """Run a job; give its seconds and its result."""
+        limits = limits_for(Device.CUDA)
+        job = Job(secrets.token_hex(8), kind, source.strip() + "\n", "bench", Device.CUDA, limits=limits)
+        began = time.perf_counter()
+        result = await self.assembled.worker.run_job(job, 0, _silent)
+        return time.perf_counter() - began, result
+
+    async def waits(self, seconds: float = 30.0) -> bool:
+        """Wait until a child stands ready and nothing else goes on; say whether one does."""
+        end = time.monotonic() + seconds
+        while not self.nursery.waiting() and time.monotonic() < end:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.3)
+        return bool(self.nursery.waiting())
+
+    async def cold(self, source: str) -> float:
+        """Run a source as a whole process in a bare sandbox."""
+        words = ["bwrap", "--unshare-all", "--die-with-parent", "--clearenv", "--setenv", "HOME", "/tmp"]  # noqa: S108
+        for name, value in (("USER", "learner"), ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")):
+            words += ["--setenv", name, value]
+        for folder in ("/usr", "/opt", "/etc", "/sys", "/work", "/root"):
+            words += ["--ro-bind-try", folder, folder]
+        for name in ("lib", "lib64", "bin", "sbin"):
+            words += ["--symlink", f"usr/{name}", f"/{name}"]
+        words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--chdir", "/tmp"]  # noqa: S108 - inside
+        for name in ("nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"):
+            words += ["--dev-bind-try", f"/dev/{name}", f"/dev/{name}"]
+        began = time.perf_counter()
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*words, self.python, "-c", source, stdout=pipe, stderr=pipe)
+        _, err = await process.communicate()
+        if process.returncode:
+            message = f"a cold run ended with {process.returncode}: {err.decode(errors='replace')[-500:]}"
+            raise RuntimeError(message)
+        return time.perf_counter() - began
+
+    def check(self, name: str, *, good: bool, **told: object) -> None:
+        """Say how one thing went."""
+        if not good:
+            self.wrong.append(name)
+        say(part=name, good=good, **told)
+
+
+def say(**line: object) -> None:
+    """Print one line."""
+    print(json.dumps(line, ensure_ascii=False, default=str), flush=True)
+
+
+def _silent(_: Progress) -> None:
+    """Nobody follows."""
+
+
+def short(result: Result) -> dict[str, Any]:
+    """The part of a result that an operator reads."""
+    return {
+        "ending": result.ending.value,
+        "start": result.start,
+        "stdout": result.stdout.head[-900:],
+        "stderr": result.stderr.head[-900:],
+        "notes": [asdict(note) for note in result.notes],
+        "phases_ms": result.phases_ms,
+    }
+
+
+async def parents(bench: Bench) -> None:
+    """Start the parents: the processor's, then the GPU's, with less of the compiler loaded where that is refused."""
+    for nursery in bench.assembled.nurseries:
+        for _ in range(3):
+            began = time.monotonic()
+            stands = await nursery.renew()
+            told = {"detail": nursery.wall().detail, "seconds": round(time.monotonic() - began, 1)}
+            parent = nursery._parent
+            ready = {} if parent is None else {key: value for key, value in parent.ready.items() if key != "kind"}
+            child = nursery.children()[0].lines.ready if nursery.children() else {}
+            say(part="parent", name=nursery.name, stands=stands, ready=ready, child=child, **told)
+            if stands:
+                break
+        if not stands:
+            bench.wrong.append(nursery.name)
+
+
+async def starts(bench: Bench, rounds: int) -> None:
+    """Time a trivial snippet: cold, in a child that waits, in one that is forked."""
+    source = TRIVIAL.format(device=bench.device)
+    colds = [await bench.cold(source) for _ in range(max(2, rounds // 2))]
+    waiting, results = [], []
+    for _ in range(rounds):
+        await bench.waits()
+        took, result = await bench.run(source)
+        waiting.append(took)
+        results.append(short(result))
+    rules, bench.nursery._rules = bench.nursery._rules, replace(bench.nursery._rules, waiting=0)
+    await bench.waits(3.0)
+    await bench.nursery.dismiss()
+    forked, others = [], []
+    for _ in range(rounds):
+        took, result = await bench.run(source)
+        forked.append(took)
+        others.append(short(result))
+    bench.nursery._rules = rules
+    bench.nursery._refill.set()
+    cold = statistics.median(colds)
+    for name, times, told in (("waiting", waiting, results), ("forked", forked, others)):
+        ratio = cold / statistics.median(times)
+        right = all(one["ending"] == "ok" and one["start"] == "warm" and one["stdout"] == "45\n" for one in told)
+        bench.check(
+            name, good=right and ratio >= GOALS[name], cold_over=round(ratio, 1), right=right,
+            ms=[round(took * 1e3, 1) for took in times], cold_ms=[round(took * 1e3) for took in colds], last=told[-1],
+        )  # fmt: skip
+
+
+async def compiled(bench: Bench, rounds: int) -> None:
+    """Time code that compiles and was never seen."""
+
+    def one() -> str:
+        return UNSEEN.format(number=secrets.randbelow(10**9), device=bench.device)
+
+    cold = await bench.cold(one())
+    times, last = [], {}
+    for _ in range(rounds):
+        await bench.waits()
+        took, result = await bench.run(one())
+        times.append(took)
+        last = short(result)
+    ratio = cold / statistics.median(times)
+    good = last["ending"] == "ok" and ratio >= GOALS["compiled"]
+    ms = [round(took * 1e3, 1) for took in times]
+    bench.check("compiled", good=good, cold_over=round(ratio, 1), ms=ms, cold_ms=round(cold * 1e3), last=last)
+
+
+async def passing(bench: Bench) -> None:
+    """See whether anything of a job is left for the next, and that each has a child of its own."""
+    seen = set()
+    for source in (LEAVES, LOOKS, LOOKS):
+        await bench.waits()
+        ready = bench.nursery.waiting()
+        source = source if bench.device == "cuda" else source.replace("1 << 29", "1 << 20")  # noqa: PLW2901
+        _, result = await bench.run(source.format(device=bench.device))
+        words = result.stdout.head.split()
+        seen.update(ready)
+        good = result.ending is Ending.OK and ("tasree_mark = sys" in source or words[0] == "[]")
+        bench.check("passing", good=good, waited=ready, result=short(result))
+    bench.check("one_use", good=len(seen) == 3, waited=sorted(seen))
+
+
+async def looks(bench: Bench) -> None:
+    """See that a child that waited looks like a process that just began, and reaches nobody."""
+    await bench.waits()
+    ours = ours_of(bench.nursery)
+    say(part="ours", holders=sorted(ours.holders), bytes=ours.used_bytes)
+    _, result = await bench.run(FRESH.format(device=bench.device))
+    bench.check("fresh", good=result.ending is Ending.OK, result=short(result))
+    await bench.waits()
+    attempt = (ROOT / "sandbox_runner" / "warm" / "attempt.py").read_text(encoding="utf-8")
+    facts = json.dumps({"parent": bench.nursery.pids()[0], "mark": secrets.token_hex(8)})
+    _, result = await bench.run(attempt.replace('"@FACTS@"', repr(facts)))
+    said = json.loads(result.stdout.head or "{}")
+    passed = {name: why for name, why in said.items() if why and name != "chance" and "nvidia" not in str(why)}
+    bench.check("reach", good=result.ending is Ending.OK and not passed, passed=passed, said=said, result=short(result))
+
+
+async def kinds(bench: Bench) -> None:
+    """Time, and look into, variants on the GPU from a child that waits."""
+    setup = f"import torch\nx = torch.ones(512, 512, device='{bench.device}')\n"
+    source = f"{setup}# %% one\nx @ x\n# %% two\n(x @ x) @ x\n"
+    for kind in (JobKind.TIME, JobKind.INSPECT):
+        await bench.waits()
+        took, result = await bench.run(source, kind)
+        told = {variant.name: variant.median_ns for variant in result.variants}
+        good = result.ending is Ending.OK and result.start == "warm"
+        bench.check(kind.value, good=good, seconds=round(took, 2), median_ns=told, result=short(result))
+
+
+async def main(call: argparse.Namespace) -> int:
+    """Try everything, each part though another failed."""
+    settings = replace(read_settings(), lock=Path(f"/tmp/tasree-warm-{os.getpid()}"))  # noqa: S108 - ours alone
+    device = "cuda"
+    if call.dry_run:
+        device = "cpu"
+        vars(assembly).update(find_gpus=lambda: (0,), open_watch=lambda _: Looked())
+    bench = Bench(await assembly.assemble(settings, 2), settings.python, device)
+    keeping: list[asyncio.Task[None]] = []
+    began = time.monotonic()
+    parts: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
+        ("starts", lambda: starts(bench, call.rounds)),
+        ("compiled", lambda: compiled(bench, max(2, call.rounds // 2))),
+        ("passing", lambda: passing(bench)),
+        ("looks", lambda: looks(bench)),
+        ("kinds", lambda: kinds(bench)),
+    )
+    try:
+        await parents(bench)
+        keeping += [asyncio.create_task(one.keep(lambda _: None, lambda: True)) for one in bench.assembled.nurseries]
+        for name, part in parts:
+            try:
+                await part()
+            except Exception:  # noqa: BLE001 - a fault of one part must not hide what the others show
+                bench.check(name, good=False, fault=traceback.format_exc()[-1500:])
+            say(part="time", after=name, seconds=round(time.monotonic() - began, 1))
+    finally:
+        for one in keeping:
+            one.cancel()
+        await asyncio.gather(*keeping, return_exceptions=True)
+        await bench.assembled.close()
+    say(part="summary", wrong=bench.wrong)
+    return 1 if bench.wrong else 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--dry-run", action="store_true", help="on the processor, with a stand-in for the GPU")
+    sys.exit(asyncio.run(main(parser.parse_args())))
