@@ -170,18 +170,23 @@ async def _probe(settings: Settings, assemble: Assemble, *, as_json: bool) -> in
         for nursery in assembled.nurseries if on_gpu else assembled.nurseries[:1]:
             await nursery.renew()
             walls = with_wall(walls, nursery.wall())
-        if assembled.looking is not None:
-            walls += await assembled.looking(proven(assembled.capabilities, walls).devices)
         found = proven(assembled.capabilities, walls)
         if assembled.gauging is not None:
             async with HostLock(settings.lock).held(alone=True):
                 gauge = await assembled.gauging()
             found = replace(found, noise=gauge.noise, ceilings=gauge.ceilings)
-        shown = f"{show_walls(found.walls)}\n{show_gauge(found)}"
+        if not as_json:
+            print(f"{show_walls(found.walls)}\n{show_gauge(found)}", flush=True)
+        if assembled.looking is not None:  # last, for it may take minutes
+            more = await assembled.looking(found.devices)
+            found = replace(found, walls=found.walls + more)
+            if not as_json:
+                print(show_walls(more))
         told = encode(found)
         if isinstance(told, dict):
             told["host"] = encode(host)
-        print(json.dumps(told, ensure_ascii=False, indent=2) if as_json else shown)
+        if as_json:
+            print(json.dumps(told, ensure_ascii=False, indent=2))
     finally:
         await assembled.close()
     return 0
