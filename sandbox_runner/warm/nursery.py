@@ -40,6 +40,10 @@ Prove = Callable[[Parent], Awaitable[str]]
 """Tries the walls of a parent's children from inside; gives what gave way, or nothing."""
 
 
+class BusyError(SetupError):
+    """What a child needs is not to be had now; nothing is wrong with its parent."""
+
+
 def _freely() -> AbstractAsyncContextManager[str]:
     """Hold nothing: what waits needs nothing but its parent."""
     return contextlib.nullcontext("")
@@ -81,7 +85,7 @@ class Nursery:
         """`like` are the jobs that children wait for, each with a slot of its own; `hold` holds what they need.
 
         While they rehearse, a job that is `wanted` is not kept waiting: it gets the child as it is. `failed` hears why
-        a parent's first child on a GPU could not get ready, before the next parent is made.
+        a parent, or its first child on a GPU, could not get ready, before the next parent is made.
         """
         self.name = name
         self._sandbox = sandbox
@@ -159,6 +163,8 @@ class Nursery:
                     await parent.end()
                     raise
         except SetupError as fault:
+            if not isinstance(fault, BusyError):
+                self._failed(str(fault))
             self._give_up("parent_failed", str(fault))
             return False
         finally:
@@ -181,18 +187,18 @@ class Nursery:
 
         Raises:
             NotBornError: it cannot.
+            BusyError: the GPU is not to be had.
         """
         async with self._hold() as why:
             if why:
-                raise NotBornError(why)
+                raise BusyError(why)
             try:
                 child = await self._expected(parent)
                 if child is not None:
                     await child.lines.hear_ready()
                     self._tell_steps(child)
-            except NotBornError as fault:
+            except NotBornError:
                 await parent.dismiss()
-                self._failed(str(fault))
                 raise
             if not self._rules.waiting:
                 await parent.dismiss()

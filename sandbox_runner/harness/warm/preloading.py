@@ -70,7 +70,7 @@ def preload_for_gpus(modules: list, depth: int) -> list[str]:  # type: ignore[ty
                 _rehearse(backward=False)
                 _told.extend(_blas())
                 if depth > _PLAIN:
-                    names += [name for name in _COMPILING if _imported(name)]
+                    names += [name for name in _COMPILING if _imported_at_all(name)]
             if depth > _IMPORTED:
                 with _untouched(torch, seen=0):
                     torch.compile(_chain, backend="eager")(torch.ones(8))
@@ -242,6 +242,12 @@ def _imported(name: str) -> bool:
     except ImportError:
         return False
     return True
+
+
+def _imported_at_all(name: str) -> bool:
+    with contextlib.suppress(Exception):  # what of torch's compiler does not fit this host is only not there
+        return _imported(name)
+    return False
 
 
 def _rehearse(*, backward: bool = True) -> None:
