@@ -40,6 +40,7 @@ class GpuWorker:
     def __init__(self, inner: SandboxWorker, pool: Pool) -> None:
         self._inner = inner
         self._pool = self.pool = pool
+        self._giving: set[asyncio.Task[None]] = set()
         self.wanted = 0
         """How many jobs want a GPU that they do not have yet."""
         self.unwell: Callable[[], Awaitable[None]] = _nothing
@@ -67,10 +68,15 @@ class GpuWorker:
             result = await self._inner.run_job(job, slot, emit, _inside(taken.lenders))
             doubt = _doubt(result)
         finally:
-            await asyncio.shield(self._give_back(taken.lenders, doubt))
+            giving = asyncio.create_task(self._give_back(taken.lenders, doubt))
+            self._giving.add(giving)
+            giving.add_done_callback(self._giving.discard)
+            if doubt or job.kind is not JobKind.RUN:
+                await asyncio.shield(giving)
         return self._named(result, taken.lenders)
 
     async def _give_back(self, lenders: Sequence[Lender], doubt: str) -> None:
+        """Look that GPUs are clean and give them back. Nobody has them before; the answer of a clean run is told."""
         if doubt:
             await self.unwell()
         await self._pool.give_back(lenders, doubt)
