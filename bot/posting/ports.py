@@ -24,6 +24,10 @@ ORIGIN: ContextVar[Origin] = ContextVar("origin", default=Origin())  # noqa: B03
 """That of the turn under way; what the turn began inherits it, and its replies keep it in the store."""
 
 
+GPU_LEFT: ContextVar[int | None] = ContextVar("gpu_left", default=None)
+"""How many runs on a GPU are left today to whom the turn under way is for, where a server's owner counts them."""
+
+
 class State(StrEnum):
     """How a part of a reply stands on the platform."""
 
@@ -225,6 +229,10 @@ class Paces(Protocol):
 
     async def hold_back(self, platform: str, name: str, seconds: float) -> None:
         """Let no call of a window go for some seconds."""
+        ...
+
+    async def forget_paces(self, platform: str) -> None:
+        """Drop the windows in which nothing went out for long."""
         ...
 
 

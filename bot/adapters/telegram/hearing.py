@@ -7,7 +7,7 @@ is acknowledged before anything else is done with it.
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, assert_never
@@ -100,6 +100,8 @@ class Hearing:
             try:
                 for arrival in await self._kept.left(PLATFORM, datetime.now(UTC) - OVERDUE):
                     self._take_up(arrival)
+                if self._shared is not None:
+                    await self._kept.forget_paces(PLATFORM)
             except Exception:
                 LOG.exception("what is overdue could not be looked for")
 
@@ -123,31 +125,32 @@ class Hearing:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def take_in(self, updates: Sequence[Update]) -> None:
-        """Write updates down, then begin to answer those that are new; after this they may be confirmed."""
-        items = {f"tg:{update.update_id}": self._parsed(update) for update in updates}
-        bodies = {f"tg:{update.update_id}": update for update in updates}
-        arrivals = [
-            Arrival(key, bodies[key].to_json(), _lane(item.heard), bodies[key].update_id) for key, item in items.items()
-        ]
+    async def take_in(self, updates: Sequence[Mapping[str, Any]]) -> None:
+        """Write updates down as they came, then begin to answer those that are new; after this they may be confirmed.
+
+        One that cannot be read is written down, too, and holds up nothing.
+        """
+        arrivals: list[Arrival] = []
+        items: dict[str, _Item] = {}
+        for update in updates:
+            one = Arrival(f"tg:{update['update_id']}", json.dumps(update), "", update["update_id"])
+            items[one.key] = self._read(one)
+            arrivals.append(replace(one, lane=_lane(items[one.key].heard)))
+        queries = {f"tg:{update['update_id']}": update.get("callback_query") for update in updates}
         for arrival in await self._kept.take_in(PLATFORM, arrivals, datetime.now(UTC)):
-            self._put(arrival, items[arrival.key])
+            query, item = queries[arrival.key], items[arrival.key]
+            if isinstance(query, dict) and not isinstance(item.heard, Pressed):
+                # A button of nothing of ours: whoever pressed it waits all the same.
+                self._spawn(self._acknowledge(str(query.get("id")), ""))
+            self._put(arrival, item)
 
     def _read(self, arrival: Arrival) -> _Item:
         try:
-            update = Update.de_json(json.loads(arrival.body), self._bot)
+            heard = parse.parse(Update.de_json(json.loads(arrival.body), self._bot), self._me)
         except Exception:
             LOG.exception("update %s could not be read", arrival.key)
-            return _Item(Nothing("unreadable"), (arrival.key,))
-        return replace(self._parsed(update), keys=(arrival.key,))
-
-    def _parsed(self, update: Update) -> _Item:
-        try:
-            heard = parse.parse(update, self._me)
-        except Exception:
-            LOG.exception("update %s could not be read", update.update_id)
             heard = Nothing("unreadable")
-        return _Item(heard, (f"tg:{update.update_id}",))
+        return _Item(heard, (arrival.key,))
 
     def _take_up(self, arrival: Arrival) -> None:
         """Have something answered that nobody answers: a turn failed, or a process died over it."""

@@ -498,7 +498,7 @@ async def test_a_webhook_takes_only_what_brings_its_secret(place: Place) -> None
     taken: list[int] = []
 
     async def take_in(updates: object) -> None:
-        taken.extend(update.update_id for update in updates)  # type: ignore[attr-defined]
+        taken.extend(update["update_id"] for update in updates)  # type: ignore[attr-defined]
 
     async with place.bot() as _:
         chat = serve.TelegramChat(serve.TelegramSettings(place.world.token, place.server.url), place.course)
