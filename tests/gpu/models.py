@@ -37,6 +37,8 @@ _LEAST_CALLS = 5
 _AHEAD_EACH, _MOST_AHEAD = 2, 14
 """Cores for each process that compiles, and how many of them a GPU's memory holds at once."""
 _CORES_TO_MEASURE = 2
+_TO_MEASURE = 0.45
+"""The share of the time that is left for measuring on every GPU: what was not compiled before it is left out."""
 
 
 def ways(chosen: argparse.Namespace, *, compiled: bool) -> Iterator[tuple[str, str, str]]:
@@ -87,7 +89,9 @@ def ahead(chosen: argparse.Namespace) -> None:
         call = None
         if device == "cuda":
             torch.cuda.empty_cache()
-        marker(chosen, way).write_text(json.dumps(line))
+        aside = marker(chosen, way).with_suffix(".new")
+        aside.write_text(json.dumps(line))
+        aside.rename(marker(chosen, way))
 
 
 def measure(chosen: argparse.Namespace) -> None:
@@ -103,14 +107,19 @@ def measure(chosen: argparse.Namespace) -> None:
     while left and time.time() < chosen.ends:
         ready = [way for way in left if marker(chosen, way).exists()]
         done = Path(chosen.folder, "ahead_done").exists()
-        for way in left[:1] if done and not ready else ready:
+        for way in ready:
             if time.time() < chosen.ends and claimed(chosen, "compiled", way):
-                line = measured(torch, device, chosen, way, peaks, compiled=True)
-                told = marker(chosen, way)
-                say(**line, **({"cold_s": json.loads(told.read_text()).get("compile_s")} if told.exists() else {}))
+                cold = json.loads(marker(chosen, way).read_text()).get("compile_s")
+                say(**measured(torch, device, chosen, way, peaks, compiled=True), cold_s=cold)
             left.remove(way)
-        if not ready and not done:
+        if not ready and done:
+            break
+        if not ready:
             time.sleep(0.2)
+    for name, work, kind in left:
+        if claimed(chosen, "compiled", (name, work, kind)):
+            late = "not compiled, or not reached, in the time that there was"
+            say(model=name, work=work, dtype=kind, compiled=True, error=late)
 
 
 def measured(  # noqa: PLR0913 - one way
@@ -283,7 +292,7 @@ def together(chosen: argparse.Namespace, words: list[str]) -> int:
         measuring = [start("measure", gpus[i], places[i]) for i in range(len(gpus) - 1)]
         for process in compiling:
             try:
-                process.wait(max(chosen.ends - time.time(), 1.0))
+                process.wait(max(chosen.ends - chosen.seconds * _TO_MEASURE - time.time(), 1.0))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
