@@ -28,6 +28,7 @@ if not os.environ.get("CI"):  # there hypothesis is calm and repeatable by itsel
 
 ROOT = Path(__file__).resolve().parent.parent
 SOAK_RESULT = ROOT / "tests" / "soak" / "last.json"
+_MOST_NAMED = 10
 
 
 def _learners_python() -> Path:
@@ -114,6 +115,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     with contextlib.suppress(CourseError):
         left = recorded.wanting(loader.load_course())
         terminalreporter.write_line(f"recorded measurements missing or stale: {len(left)}")
+        for each in left[:_MOST_NAMED]:
+            terminalreporter.write_line(f"  {each}")
 
 
 def _marker_of(report: pytest.TestReport) -> str:
