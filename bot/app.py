@@ -44,6 +44,7 @@ from bot.errors import StoreAwayError
 from bot.holding import Holding
 from bot.patience import PAUSES_S, Doubt, patiently
 from bot.ports import Chat, ChatRow, Checker, Clock, Counts, Errands, Leaving, Runner, Shown, Store, StoredFile
+from bot.posting.ports import GPU_LEFT
 from content.schema import Course
 from sandbox_runner.errors import RunnerError
 from sandbox_runner.protocol import Accepted, Capabilities, Ending, Finished, Job, Note, Progress, Result
@@ -317,7 +318,7 @@ class App:
         return await asyncio.to_thread(self._turn, session, event, known)
 
     def _turn(self, session: Session, event: Event, known: Known) -> Turn:
-        seen = replace(known, capabilities=self._capabilities, keeping=self._keeping)
+        seen = replace(known, capabilities=self._capabilities, keeping=self._keeping, gpu_left=GPU_LEFT.get())
         try:
             return take_turn(session, event, seen, self.course, self._clock.now(), self._dice)
         except Exception:

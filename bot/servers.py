@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 from bot import hosting, masking
-from bot.adapters.discord.hearing import PLATFORM
+from bot.adapters.discord.guard import PLATFORM
 from bot.adapters.discord.serve import DiscordChat, DiscordSettings
 from bot.app import App
 from bot.errors import SettingsError
@@ -33,7 +33,7 @@ async def serve_discord(found: Settings, environment: Mapping[str, str], reload:
     logging.getLogger("discord").setLevel(logging.WARNING)
     with hosting.only_one(found.data, PLATFORM):
         course = loader.load_course(found.content)
-        chat = DiscordChat(DiscordSettings(token, found.data / "discord-commands"), course)
+        chat = DiscordChat(DiscordSettings(token, found.data / "discord-commands", found.discord_questions), course)
         opening = hosting.open_app(
             found, environment, course, chat, adopt=True, with_runner=True, prepare=chat.attach, platform=PLATFORM
         )

@@ -41,6 +41,7 @@ class Settings:
     telegram_token: str = field(repr=False)  # empty where none was given
     telegram_api: str
     discord_token: str = field(repr=False)  # empty where none was given
+    discord_questions: bool = False
     admins: tuple[str, ...] = ()
     answerer_url: str = ""
     answerer_model: str = ""
@@ -79,6 +80,7 @@ def load(environ: Mapping[str, str]) -> Settings:
         telegram_token=_secret(environ, "TASREE_TELEGRAM_TOKEN", faults),
         telegram_api=(environ.get("TASREE_TELEGRAM_API") or "https://api.telegram.org").rstrip("/"),
         discord_token=_secret(environ, "TASREE_DISCORD_TOKEN", faults),
+        discord_questions=_switch(environ, "TASREE_DISCORD_QUESTIONS", faults),
         admins=_admins(environ, faults),
         answerer_url=_answerer(environ, faults),
         answerer_model=environ.get("TASREE_ANSWERER_MODEL", "").strip(),
@@ -150,6 +152,13 @@ def _secret(environ: Mapping[str, str], name: str, faults: list[str]) -> str:
     except (OSError, UnicodeDecodeError) as error:
         faults.append(f"{name}_FILE={path}: {getattr(error, 'strerror', None) or error}")
         return ""
+
+
+def _switch(environ: Mapping[str, str], name: str, faults: list[str]) -> bool:
+    text = environ.get(name) or "off"
+    if text not in {"on", "off"}:
+        faults.append(f"{name}={text}: on or off was expected")
+    return text == "on"
 
 
 def _port(environ: Mapping[str, str], faults: list[str]) -> int:

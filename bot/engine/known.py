@@ -71,7 +71,8 @@ class Known:
     `capabilities` is None while no runner answers; `phrasing` says that a model gives other words,
     `doubted` that a second opinion names another topic than the answer. `card` is what is
     remembered of the card that the ask is about, `remembered` all that is kept of the learner's memory. `own` are all
-    rows of the learner by table, for a copy; `keeping` says how long things are kept here.
+    rows of the learner by table, for a copy; `keeping` says how long things are kept here. `gpu_left` are
+    the runs on a GPU that are left today where somebody counts them.
     """
 
     ask: Ask | None = None
@@ -87,6 +88,7 @@ class Known:
     phrasing: bool = False
     doubted: bool = False
     linking: Linking | None = None
+    gpu_left: int | None = None
     group: groups.Found = field(default_factory=groups.Found)
 
 

@@ -60,7 +60,7 @@ def started(moment: Moment, asked: Asked, retry: Choice | None = None, instead: 
         return moment.turn(
             *said(
                 Paragraph(moment.words.say(refusal, n=MOST_RUNNING, device=device_name)),
-                *buttons(*stop, again, instead if refusal == "run.no_device" else None, machine),
+                *buttons(*stop, again, instead if refusal in {"run.no_device", "run.gpu_not_left"} else None, machine),
             )
         )
     jobs = tuple(_job(moment, asked, device) for device in _devices(moment, asked))
@@ -233,6 +233,8 @@ def _refusal(moment: Moment, asked: Asked) -> str:
         return "run.no_runner"
     if asked.kind not in able.kinds:
         return "run.no_kind"
+    if Device.CUDA in _devices(moment, asked) and moment.known.gpu_left == 0:
+        return "run.gpu_not_left"
     return "" if _devices(moment, asked) else "run.no_device"
 
 

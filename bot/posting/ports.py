@@ -28,6 +28,10 @@ GPU_LEFT: ContextVar[int | None] = ContextVar("gpu_left", default=None)
 """How many runs on a GPU are left today to whom the turn under way is for, where a server's owner counts them."""
 
 
+GPU_LEFT: ContextVar[int | None] = ContextVar("gpu_left", default=None)
+"""How many runs on a GPU are left today to whom the turn under way is for, where a server's owner counts them."""
+
+
 class State(StrEnum):
     """How a part of a reply stands on the platform."""
 

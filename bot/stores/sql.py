@@ -38,6 +38,7 @@ from bot.stores import (
     reporting,
     running,
     saying,
+    servers,
     tables,
 )
 from bot.stores.doors import Door
@@ -79,6 +80,10 @@ class SqlStore:
     def reminding(self) -> reminding.SqlReminding:
         """Give the part that knows which digests fell due."""
         return reminding.SqlReminding(self._reader, self._writer, joining.joined)
+
+    def servers(self) -> servers.SqlServers:
+        """Give the part that knows what the owners of servers set."""
+        return servers.SqlServers(self._reader, self._writer)
 
     def incidents(self) -> incidents.SqlIncidents:
         """Give the part that knows what is wrong with the installation."""

@@ -16,6 +16,7 @@ import discord
 
 from bot.adapters.discord import parse, places
 from bot.adapters.discord.drafts import Draft
+from bot.adapters.discord.guard import PLATFORM, Guard
 from bot.adapters.discord.line import DiscordLine
 from bot.adapters.discord.parse import Heard, Upload
 from bot.adapters.discord.places import Who
@@ -24,11 +25,10 @@ from bot.posting import pieces, rerun, rooms
 from bot.posting.courier import Courier
 from bot.posting.hosted import Kept
 from bot.posting.lanes import Lane, Lanes
-from bot.posting.ports import ORIGIN, Arrival, Done, Origin
+from bot.posting.ports import GPU_LEFT, ORIGIN, Arrival, Done, Origin
 
 LOG = logging.getLogger("tasree.discord")
 
-PLATFORM = "discord"
 KEPT = timedelta(days=3)
 DOWNLOAD_TRIES, DOWNLOAD_S = 3, 30.0
 _MOST_CHATS = 50_000
@@ -53,6 +53,7 @@ class Hearing:
         line: DiscordLine,
         download: Callable[[str], Awaitable[bytes]],
         word: Callable[[str], str],
+        guard: Guard,
     ) -> None:
         self._talk = talk
         self._kept = kept
@@ -60,6 +61,7 @@ class Hearing:
         self._line = line
         self._download = download
         self._word = word
+        self._guard = guard
         self._lanes: Lanes[_Item] = Lanes(self._answer)
         self._chats: dict[str, tuple[str, str]] = {}
         self._rooms = rooms.Rooms(PLATFORM, talk, kept, courier)
@@ -111,6 +113,7 @@ class Hearing:
     async def _take(self, heard: Heard, event: Event) -> None:
         chat = await self._chat_of(heard.who)
         token = ORIGIN.set(Origin(heard.answers, heard.who.address))
+        GPU_LEFT.set(None if heard.gpu is None else await self._guard.gpu_left(chat, heard.gpu))
         try:
             if not await self._talk.take(chat, event, heard.key):
                 self._chats.pop(heard.who.external, None)

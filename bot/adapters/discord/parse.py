@@ -6,7 +6,9 @@ what somebody sent.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import discord
 
@@ -35,7 +37,8 @@ class Upload:
 class Heard:
     """What somebody said or did; `answers` is the id of what was written, empty for a press or a command.
 
-    `by` is how the person is called in a server, `admin` whether they may take away what others write in the channel.
+    `by` is how the person is called in a server, `admin` whether they may take away what others write in the channel,
+    `gpu` how many runs on the GPU a day the server's owner gives them, None for any number.
     """
 
     who: Who
@@ -51,6 +54,7 @@ class Heard:
     edited: bool = False
     by: str = ""
     admin: bool = False
+    gpu: int | None = None
 
     def event(self) -> Event:
         """Give the event of what needs no download."""
@@ -82,13 +86,13 @@ def from_json(text: str) -> Heard:
         raise ValueError(message) from error
 
 
-def of_message(message: discord.Message, me: int, *, edited: bool = False) -> Heard | None:
-    """Read what somebody wrote; None where it is not for us."""
+def of_message(message: discord.Message, me: int, *, edited: bool = False, asked: bool = False) -> Heard | None:
+    """Read what somebody wrote; None where it is not for us. `asked`: where it stands, every text is for us."""
     if message.author.bot or message.webhook_id is not None or message.type not in _TALK:
         return None
     text, to_us = _addressed(message, me)
     direct = message.guild is None
-    if not direct and not to_us and not _answers_us(message, me):
+    if not direct and not asked and not to_us and not _answers_us(message, me):
         return None
     who = (places.private if direct else places.public)(message.channel.id, message.author.id)
     version = f".{int(message.edited_at.timestamp())}" if edited and message.edited_at else ""
@@ -112,6 +116,13 @@ def of_code(who: Who, key: str, message: discord.Message, *, measure: bool) -> H
     text = message.content
     fenced = text if "```" in text or "~~~" in text else f"```python\n{text}\n```"
     return Heard(who, key, f"{word}\n{fenced}")
+
+
+def with_file(heard: Heard, file: Mapping[str, Any]) -> Heard:
+    """Read a file as the platform describes one: its size, its name, and where it lies."""
+    if int(file.get("size") or 0) > FILE_LIMIT:
+        return replace(heard, odd="large_file")
+    return replace(heard, uploads=(Upload(str(file.get("url") or ""), str(file.get("filename") or "")[:200]),))
 
 
 def of_upload(event: bytes, upload: Upload) -> Event:

@@ -10,13 +10,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 import discord
 
 from bot.adapters.discord import looks, places, render
 from bot.adapters.discord.client import DiscordClient
 from bot.adapters.discord.drafts import Draft, FileDraft
-from bot.adapters.discord.hearing import PLATFORM, Hearing
+from bot.adapters.discord.guard import PLATFORM, Guard, Servers
+from bot.adapters.discord.hearing import Hearing
 from bot.adapters.discord.line import DiscordLine
 from bot.engine.replies import Reply
 from bot.errors import SettingsError
@@ -36,12 +38,24 @@ START_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class DiscordSettings:
-    """How the platform is reached; `memory` is where the digest of the announced commands is kept."""
+    """How the platform is reached; `memory` is where the digest of the announced commands is kept.
+
+    `questions`: the platform lets us read texts that are not addressed to us, for channels of plain questions.
+    """
 
     token: str = field(repr=False)
     memory: Path
+    questions: bool = False
     limits: Limits = PACE
     edit_every_s: float = EDIT_EVERY_S
+
+
+class ServerKeeper(Keeper, Protocol):
+    """A store that also keeps what servers' owners set."""
+
+    def servers(self) -> Servers:
+        """Give the part that keeps it."""
+        ...
 
 
 class DiscordChat:
@@ -50,20 +64,22 @@ class DiscordChat:
     def __init__(self, settings: DiscordSettings, course: Course) -> None:
         self._settings = settings
         self._course: Callable[[], Course] = lambda: course
-        self.client = DiscordClient(self._served)
+        self.client = DiscordClient(self._served, hears_all=settings.questions)
         self.client.announced = self._announced
         self.client.announce = self._announce
         self._kept: Kept | None = None
+        self._guard: Guard
         self._stored: Callable[[str, str], Awaitable[StoredFile | None]]
         self._courier: Courier[Draft] | None = None
         self._line: DiscordLine | None = None
         self.hearing: Hearing | None = None
         self._closed = False
 
-    async def attach(self, store: Keeper) -> None:
+    async def attach(self, store: ServerKeeper) -> None:
         """Take the store; replies wait until the platform is there."""
         loop = asyncio.get_running_loop()
         self._kept = store.outbox()
+        self._guard = self.client.guard = Guard(store.servers(), loop.time)
         self._stored = store.owned().file
         self._line = DiscordLine(self.client, self._file, loop.time)
         drawing: Drawing[Draft] = Drawing(
@@ -99,7 +115,7 @@ class DiscordChat:
             message = "hearing begins after the store was attached"
             raise RuntimeError(message)
         self._course = lambda: app.course
-        self.hearing = Hearing(app, self._kept, self._courier, self._line, self._download, self._word)
+        self.hearing = Hearing(app, self._kept, self._courier, self._line, self._download, self._word, self._guard)
         self.client.hear = self.hearing.hear
         await self._courier.start()
         await self.hearing.start()
@@ -136,15 +152,20 @@ class DiscordChat:
 
     async def close(self) -> None:
         """Let calls under way end, and close the connection; a second time does nothing."""
+        await self.part()
+        if not self.client.is_closed():
+            await self.client.close()
+
+    async def part(self) -> None:
+        """Let calls under way end, and hear nothing more; the connection stays."""
         if self._closed:
             return
         self._closed = True
+        self.client.hear = None
         if self.hearing is not None:
             await self.hearing.close()
         if self._courier is not None:
             await self._courier.close()
-        if not self.client.is_closed():
-            await self.client.close()
 
     aclose = close
 

@@ -22,10 +22,42 @@ from content.schema import Course
 QUICK = Limits(chat=(1000, 1.0), group=(1000, 1.0), overall=(1000, 1.0))
 
 
+@dataclass(frozen=True, slots=True)
+class Making:
+    """What a bot is made of, so that it can be made once more over the same database."""
+
+    course: Course
+    path: Path
+    runner: Runner
+    dice: Dice
+    clock: Clock
+    questions: bool
+
+    async def made(self) -> tuple[App, DiscordChat, SqlStore]:
+        """Make and start the parts, but for the connection."""
+        settings = DiscordSettings("", self.path.with_suffix(".commands"), self.questions, QUICK, edit_every_s=0.0)
+        chat = DiscordChat(settings, self.course)
+        store = sqlite.open_store(self.path, b"k" * 32, SystemDice().identity)
+        await chat.attach(store)
+        app = App(
+            course=self.course,
+            store=store,
+            runner=self.runner,
+            checker=ParsingChecker(),
+            clock=self.clock,
+            dice=self.dice,
+            chat=chat,
+        )
+        await app.start(adopt=True)
+        await app.runner_asked()
+        return app, chat, store
+
+
 @dataclass(slots=True)
 class Bot:
     """A bot that serves in a simulated world."""
 
+    making: Making
     app: App
     chat: DiscordChat
     store: SqlStore
@@ -44,35 +76,46 @@ class Bot:
             await self.app.idle()
         await self.chat.idle()
 
+    async def restart(self) -> None:
+        """End the bot as a stop does, and start another over the same database in the same world."""
+        await self.stop(connected=True)
+        self.app, self.chat, self.store = await self.making.made()
+        await self.env.restart_bot(self.chat.client)
+        await self.chat.hear(self.app)
+
+    async def stop(self, *, connected: bool = False) -> None:
+        """End everything but, where it stays `connected`, the client."""
+        if connected:
+            await self.chat.part()
+        else:
+            await self.chat.close()
+        await self.app.close()
+        await self.store.close()
+
 
 @asynccontextmanager
-async def served(
-    course: Course, path: Path, runner: Runner | None = None, dice: Dice | None = None, clock: Clock | None = None
+async def served(  # noqa: PLR0913 - what differs between tests
+    course: Course,
+    path: Path,
+    runner: Runner | None = None,
+    dice: Dice | None = None,
+    clock: Clock | None = None,
+    *,
+    questions: bool = False,
 ) -> AsyncIterator[Bot]:
     """Start a bot; the database at `path` may hold what an earlier one left."""
-    settings = DiscordSettings("", path.with_suffix(".commands"), limits=QUICK, edit_every_s=0.0)
-    chat = DiscordChat(settings, course)
-    store = sqlite.open_store(path, b"k" * 32, SystemDice().identity)
-    await chat.attach(store)
-    app = App(
-        course=course,
-        store=store,
-        runner=runner or InstantRunner(),
-        checker=ParsingChecker(),
-        clock=clock or SystemClock(),
-        dice=dice or SystemDice(),
-        chat=chat,
-    )
-    await app.start(adopt=True)
-    await app.runner_asked()
+    making = Making(course, path, runner or InstantRunner(), dice or SystemDice(), clock or SystemClock(), questions)
+    app, chat, store = await making.made()
+    bot = Bot(making, app, chat, store, None)
     try:
         async with simcord.run(chat.client, check_errors=True, shard_count=1) as env:
+            bot.env = env
             await chat.hear(app)
-            yield Bot(app, chat, store, env)
-            await chat.close()
+            yield bot
+            await bot.chat.close()
     finally:
-        await app.close()
-        await store.close()
+        await bot.app.close()
+        await bot.store.close()
 
 
 def buttons(message: discord.Message) -> list[str]:
