@@ -42,7 +42,7 @@ from sandbox_runner.settings import Settings
 from sandbox_runner.warm.caches import build, nest_of, prepare, prepared
 from sandbox_runner.warm.nursery import Nursery, Rules
 from sandbox_runner.warm.parent import WAITING, Parent
-from sandbox_runner.warm.proving import OnlyWarm, prove_parent, prove_walls
+from sandbox_runner.warm.proving import OnlyWaited, OnlyWarm, prove_parent, prove_walls
 from sandbox_runner.warm.starting import WarmStart
 from sandbox_runner.worker import SandboxWorker
 
@@ -129,16 +129,19 @@ def _nursery(settings: Settings, slots: int, sandbox: Bubblewrap | Gvisor, cold:
 
     async def prove(parent: Parent) -> str:
         """Try all walls once, and what only a warm child could reach for at every parent."""
-        warm = SandboxWorker(OnlyWarm(parent), cold.machine, walls=cold.walls)
+        for way in (OnlyWarm(parent), OnlyWaited(parent)):
+            warm = SandboxWorker(way, cold.machine, walls=cold.walls)
 
-        async def attempt(job: Job, slot: int) -> Result:
-            return await warm.run_job(job, slot, _silent)
+            async def attempt(job: Job, slot: int, warm: SandboxWorker = warm) -> Result:
+                return await warm.run_job(job, slot, _silent)
 
-        wrong = await prove_parent(attempt, parent.pid)
-        if not wrong and cold.walls not in proven_once:
-            wrong = await prove_walls(attempt, sandbox.setting, cold.walls)
-            proven_once.extend([] if wrong else [cold.walls])
-        return wrong
+            wrong = await prove_parent(attempt, parent.pid)
+            if not wrong and cold.walls not in proven_once:
+                wrong = await prove_walls(attempt, sandbox.setting, cold.walls)
+            if wrong:
+                return wrong
+        proven_once.append(cold.walls)
+        return ""
 
     make, like = partial(nest_of, sandbox, slot), [replace(WAITING, slot=one) for one in waits]
     quiet = partial(_quiet, settings)

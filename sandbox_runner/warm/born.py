@@ -96,6 +96,7 @@ class Cradle:
         self.ready: dict[str, Any] = {}
         """What a child that waits said when it was ready; empty until then."""
         self._waits = False
+        self._listening: asyncio.Task[int] | None = None
         self.inner: dict[int, int] = {}
         self.channel, channel = socket.socketpair()
         self.report, report = socket.socketpair()
@@ -137,15 +138,31 @@ class Cradle:
             await self._hear("walled")
         self._waits = True
 
-    async def hear_ready(self) -> None:
-        """Wait until the child that waits has rehearsed; may be cancelled, and asked again.
+    async def hear_ready(self) -> bool:
+        """Wait until the child that waits has rehearsed, or until a job took it as it was; say whether it has.
+
+        May be cancelled, and asked again.
 
         Raises:
             NotBornError: it could not, or ended.
         """
-        if not self.ready:
+        if self.ready:
+            return True
+        listening = self._listening = asyncio.create_task(self._hear("ready"))
+        try:
             async with _told_as_not_born(READY_S):
-                await self._hear("ready")
+                await asyncio.wait({listening})
+                if not listening.cancelled():
+                    listening.result()
+        finally:
+            listening.cancel()
+        return bool(self.ready)
+
+    async def _stop_listening(self) -> None:
+        """Let nobody else hear the child: its line has one reader at a time."""
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.gather(self._listening, return_exceptions=True)
 
     async def join(self, process: Started) -> int:
         """Send the order and wait until the walls stand; give the child's pid.
@@ -160,6 +177,7 @@ class Cradle:
             async with _told_as_not_born():
                 if not self.pid:
                     await self.conceive(process)
+                await self._stop_listening()
                 self._send()
                 await self._hear("taken" if self._waits else "walled")
                 return self.pid

@@ -257,8 +257,7 @@ class Nursery:
             while not getting_ready.done() and not self._wanted():
                 await asyncio.wait({getting_ready}, timeout=_WANTED_S)
             if getting_ready.done():
-                getting_ready.result()
-                if child.like.gpus:
+                if getting_ready.result() and child.like.gpus:
                     self._tell_steps(child)
         except NotBornError:
             await parent.dismiss(child)

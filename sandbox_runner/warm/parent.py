@@ -150,15 +150,15 @@ class Parent:
             self._waiting.remove(one)
             await _drop(one)
 
-    async def bear(self, job: Staged) -> Jailed:
-        """Give a child behind walls of its own, with the job's code before it.
+    async def bear(self, job: Staged, child: "Child | None" = None) -> Jailed:
+        """Give a child behind walls of its own, with the job's code before it: this one that waits, or any that fits.
 
         Raises:
             NotBornError: the parent is gone, or a wall could not be given; nothing of the child is left.
             SetupError: the job's control group cannot be made.
         """
         host, limits = self._sandbox.host, job.limits
-        child = await self._take(job)
+        child = child or await self._take(job)
         spent_s = child.spent_s()
         if child.group is not None:
             processes = limits.processes + host.policy.spare_processes

@@ -6,6 +6,7 @@ Law: an attempt that could not be made proves nothing. Texts here are for operat
 import asyncio
 import json
 import secrets
+from dataclasses import replace
 from pathlib import Path
 
 from sandbox_runner.protocol import Ending, Job, JobKind, Limits, Result
@@ -35,6 +36,20 @@ class OnlyWarm:
 
     async def close(self) -> None:
         """Nothing is kept here."""
+
+
+class OnlyWaited(OnlyWarm):
+    """The same, but every child stood and waited, behind all its walls, before its job came."""
+
+    async def start(self, job: Staged) -> Confined:
+        """Have a child wait for such a job, then give it.
+
+        Raises:
+            SetupError: there is none.
+        """
+        child = await self._parent.expect(replace(job, code=b""))
+        await child.lines.hear_ready()
+        return await self._parent.bear(job, child)
 
 
 async def prove_walls(attempt: Try, setting: Setting, stand: tuple[str, ...]) -> str:
