@@ -11,8 +11,8 @@ from bot.errors import BotError
 from bot.testing import FixedDice, InstantRunner
 from content import __main__ as command
 from content import loader, recorded
-from content.schema import Course
-from sandbox_runner.protocol import Claim, Ending, Job, JobKind, Ratio, Result, Stream, Variant
+from content.schema import Course, Example, Lesson
+from sandbox_runner.protocol import Budget, Claim, Device, Ending, Job, JobKind, Ratio, Result, Stream, Variant
 
 NOW = datetime(2026, 5, 4, tzinfo=UTC)
 
@@ -57,6 +57,23 @@ async def test_what_was_recorded_is_read_again_and_what_is_missing_is_named(copi
     wanting = recorded.wanting(course)
     assert not [each for each in wanting if "vectorise/" in each]
     assert all(each.endswith("missing") for each in wanting)
+
+
+async def test_only_what_is_wanted_when_its_turn_comes_is_run_and_with_the_budget_that_is_given(copied: Path) -> None:
+    course, jobs = loader.load_course(copied), list[Job]()
+
+    def answer(job: Job) -> Result:
+        jobs.append(job)
+        return measured(job)
+
+    def wanted(_lesson: Lesson, example: Example, _device: Device) -> bool:
+        return example.kind == "time" and not jobs
+
+    told = recording.record(
+        course, InstantRunner(answer), FixedDice(), ["vectorise"], wanted=wanted, budget=Budget.QUICK
+    )
+    assert len([one async for one in told]) == 1
+    assert [(job.kind, job.budget, job.device) for job in jobs] == [(JobKind.TIME, Budget.QUICK, Device.CPU)]
 
 
 async def test_other_code_makes_a_record_stale_and_it_is_shown_no_more(copied: Path) -> None:
