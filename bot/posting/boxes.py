@@ -1,6 +1,7 @@
 """What a chat has to go out, how its replies are drawn, and the note that a newer state came."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
@@ -49,6 +50,10 @@ class Drawing(Generic[D]):
     rests: Callable[[str], float] = lambda _: 1.0
 
 
+class LapsedError(Exception):
+    """The process stood still for so long that its lease of the chat lapsed: another may have said more by now."""
+
+
 class SupersededError(Exception):
     """While a call waited for its turn, a newer state of the reply came: it goes out instead."""
 
@@ -71,6 +76,7 @@ class Box:
     wait_s: float = 0.0
     written: Awaitable[None] | None = None
     renew_at: float = 0.0
+    lapses_at: float = math.inf
     gap: bool = False
 
     def where(self, shown: Shown) -> str:

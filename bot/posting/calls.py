@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Generic
 
 from bot.ports import Shown
-from bot.posting.boxes import Box, D, Drawing, SupersededError
+from bot.posting.boxes import Box, D, Drawing, LapsedError, SupersededError
 from bot.posting.errors import MissingError, PostingError, RefusedError, UnsureError
 from bot.posting.pacing import Pace
 from bot.posting.ports import Cursor, Line, Mark, Outbox, PostedPart, State
@@ -59,6 +59,7 @@ class Calls(Generic[D]):
         Raises:
             PostingError: when it was certainly not taken.
             SupersededError: when a newer state came meanwhile.
+            LapsedError: when another process may have the chat.
         """
         answers, address = shown.answers, box.where(shown)
         one = PostedPart(
@@ -73,6 +74,7 @@ class Calls(Generic[D]):
         except Exception:
             self.mark(box, [replace(one, state=State.REFUSED, digest="")])  # the call was not made
             raise
+        self._still_ours(box)  # no mark: whoever has the chat now may have written another
         try:
             external = await self._line.send(address, draft, answers if at == 0 else "")
         except UnsureError as error:
@@ -85,6 +87,7 @@ class Calls(Generic[D]):
             self.mark(box, [replace(one, state=State.REFUSED, digest="")])  # certainly not taken
             raise
         else:
+            self._still_ours(box)
             self.mark(box, [replace(one, state=State.SENT, external=external)])
 
     async def edit(self, box: Box, shown: Shown, one: PostedPart, draft: D) -> None:
@@ -94,6 +97,7 @@ class Calls(Generic[D]):
         if box.waiting.get(shown.number) is not shown:
             raise SupersededError
         await self.leave(address)
+        self._still_ours(box)
         try:
             await self._line.edit(address, one.external, draft)
         except MissingError:
@@ -101,8 +105,14 @@ class Calls(Generic[D]):
             return
         except RefusedError:
             LOG.exception("an edit was refused")
+        self._still_ours(box)  # frozen in the middle of the call, it may have put this over something newer
         self._rested(box, shown.number)
         self.mark(box, [replace(one, digest=draft.digest, change=shown.change)])
+
+    def _still_ours(self, box: Box) -> None:
+        """Look at the lease right before a call and after it: who was frozen must not put older things back."""
+        if self._clock() >= box.lapses_at:
+            raise LapsedError
 
     def _rested(self, box: Box, number: int) -> None:
         """Let a reply rest after an edit; what rested enough is forgotten."""

@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import Any, Generic
 
 from bot.engine.replies import Reply
+from bot.errors import StoreAwayError
 from bot.ports import Shown
-from bot.posting.boxes import Box, D, Drawing, Replies, SupersededError
+from bot.posting.boxes import Box, D, Drawing, LapsedError, Replies, SupersededError
 from bot.posting.calls import Calls
 from bot.posting.errors import (
     BusyError,
@@ -70,8 +71,10 @@ class Courier(Generic[D]):
         self._look_s = look_s
         self._boxes: dict[str, Box] = {}
         self._opening: dict[str, list[Shown]] = {}
+        self._suspect: dict[str, set[int]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
+        self._keeping: asyncio.Task[None] | None = None
         self._holder = secrets.token_hex(6)
         self.silenced: set[str] = set()
         """Chats that took nothing any more, until somebody writes there again."""
@@ -88,7 +91,7 @@ class Courier(Generic[D]):
             box.news.set()
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=within_s)
-        for task in set(self._tasks):
+        for task in (*self._tasks, *([self._keeping] if self._keeping is not None else [])):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
@@ -210,16 +213,23 @@ class Courier(Generic[D]):
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, chat: str) -> None:
+        began = self._clock()
         try:
             if not await self._outbox.hold(chat, self._holder, self._lease_s):
                 # Another process brings replies here, and looks for news before it lets go; its lease ends with it.
                 waiting = self._opening.pop(chat, [])
-                soon = self._lease_s / 10 if waiting else self._lease_s
+                soon = self._lease_s / 10 if waiting or chat in self._suspect else self._lease_s
                 asyncio.get_running_loop().call_later(soon, self._once_more, chat, *waiting)
                 return
-            box = await self._open(chat)
+            box = await self._open(chat, began)
             while box is not None and await self._worked_off(box):
                 pass
+        except LapsedError:  # another may have said more meanwhile: begun anew with what the store says
+            LOG.warning("this process stood still for longer than a lease")
+            asyncio.get_running_loop().call_soon(self._once_more, chat)
+        except StoreAwayError as error:
+            LOG.warning("a chat is served later: %s", error)
+            asyncio.get_running_loop().call_later(FIRST_WAIT_S, self._once_more, chat)
         except Exception:
             # Nothing is lost: the store still says what has to go out.
             LOG.exception("the worker of a chat failed")
@@ -235,10 +245,8 @@ class Courier(Generic[D]):
     async def _worked_off(self, box: Box) -> bool:
         """Bring what waits; tell whether there is more to do here."""
         while (box.waiting or box.untold) and not box.silent and not self._closing:
-            if self._clock() > box.renew_at:
-                box.renew_at = self._clock() + self._lease_s / 3
-                if not await self._outbox.hold(box.chat, self._holder, self._lease_s):
-                    return False
+            if self._clock() > box.renew_at and not await self._renewed(box):
+                return False
             if box.gap:
                 await self._read_on(box)
             await self._step(box)
@@ -248,30 +256,71 @@ class Courier(Generic[D]):
         if await self._outbox.let_go(box.chat, self._holder):
             if not (box.waiting or box.untold) or box.silent or self._closing:
                 return False
-            return await self._outbox.hold(box.chat, self._holder, self._lease_s)
+            return await self._renewed(box)
         await self._read_on(box)
         return not box.silent and not self._closing
+
+    async def _renewed(self, box: Box) -> bool:
+        """Hold the chat for longer; False when another process has it.
+
+        Raises:
+            LapsedError: when another may have had it meanwhile.
+        """
+        now = self._clock()
+        if now >= box.lapses_at:
+            raise LapsedError
+        if not await self._outbox.hold(box.chat, self._holder, self._lease_s):
+            return False
+        box.renew_at, box.lapses_at = now + self._lease_s / 3, now + self._lease_s
+        return True
 
     def _once_more(self, chat: str, *first: Shown) -> None:
         if chat not in self._boxes and chat not in self._opening:
             self._begin(chat, *first)
 
-    async def _open(self, chat: str) -> Box | None:
+    async def _open(self, chat: str, held_at: float) -> Box | None:
         mailbox = await self._outbox.mailbox(chat)
         if mailbox is None:
             LOG.error("a chat has no address")
             return None
         box = Box(chat, mailbox.address, mailbox.delivered, mailbox.silent)
-        box.renew_at = self._clock() + self._lease_s / 3
+        box.renew_at, box.lapses_at = held_at + self._lease_s / 3, held_at + self._lease_s
         box.newest = mailbox.delivered
         await self._read_on(box)
         box.untold |= {one.number for one in await self._outbox.unknown(chat)}
         for shown in self._opening.pop(chat):
             box.admit(shown)
+        await self._suspected(box)
         if box.silent:
             await self._silence(box)
         self._boxes[chat] = box
+        if self._look_s is not None and self._keeping is None:
+            self._keeping = asyncio.create_task(self._keep())
         return box
+
+    async def _keep(self) -> None:
+        """Renew the leases of open chats: a call may wait for its turn longer than one; what lapsed is left."""
+        while True:
+            await asyncio.sleep(self._lease_s / 3)
+            now = self._clock()
+            boxes = {chat: box for chat, box in self._boxes.items() if now < box.lapses_at}
+            try:
+                kept = await self._outbox.keep_held(list(boxes), self._holder, self._lease_s) if boxes else frozenset()
+            except StoreAwayError as error:
+                LOG.warning("leases are not renewed yet: %s", error)
+                continue
+            for chat in kept:
+                if self._clock() < boxes[chat].lapses_at:
+                    boxes[chat].renew_at, boxes[chat].lapses_at = now + self._lease_s / 3, now + self._lease_s
+
+    async def _suspected(self, box: Box) -> None:
+        """Bring replies anew over which this process may have put something older when it was frozen in a call."""
+        numbers = self._suspect.pop(box.chat, set())
+        for shown in await self._replies.since(box.chat, 0) if numbers else ():
+            if shown.number in numbers:
+                parts = await self._calls.parts(box, shown.number)
+                parts.update({at: replace(one, digest="") for at, one in parts.items() if one.state is State.SENT})
+                box.admit(shown)
 
     async def _read_on(self, box: Box) -> None:
         """Admit what the store has to go out; after it there is no gap."""
@@ -298,6 +347,9 @@ class Courier(Generic[D]):
             else:
                 await self._deliver(box, number)
             box.wait_s = 0.0
+        except LapsedError:
+            self._suspect.setdefault(box.chat, set()).add(number)
+            raise
         except SupersededError:
             pass
         except BusyError as error:

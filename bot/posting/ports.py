@@ -28,10 +28,6 @@ GPU_LEFT: ContextVar[int | None] = ContextVar("gpu_left", default=None)
 """How many runs on a GPU are left today to whom the turn under way is for, where a server's owner counts them."""
 
 
-GPU_LEFT: ContextVar[int | None] = ContextVar("gpu_left", default=None)
-"""How many runs on a GPU are left today to whom the turn under way is for, where a server's owner counts them."""
-
-
 class State(StrEnum):
     """How a part of a reply stands on the platform."""
 
@@ -160,6 +156,10 @@ class Outbox(Protocol):
 
     async def hold(self, chat: str, holder: str, for_s: float) -> bool:
         """Take or renew the lease of bringing replies to a chat; False while another process has it."""
+        ...
+
+    async def keep_held(self, chats: Sequence[str], holder: str, for_s: float) -> frozenset[str]:
+        """Renew the leases of these chats; give those that this process still has."""
         ...
 
     async def let_go(self, chat: str, holder: str) -> bool:

@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
+from bot.errors import StoreAwayError
 from bot.posting.lanes import Lane
 from bot.posting.pacing import Limits
 from bot.posting.ports import Arrival, Inbox, Paces, Pass
@@ -23,6 +24,8 @@ T = TypeVar("T")
 
 LEASE_S = 30.0
 """So long a process has a lane without saying so again."""
+AWAY_S = 1.0
+"""After so long a lane is tried again that was left because the store was away."""
 LOOK_S = 0.1
 """So often a lane is looked at for what another process took in."""
 
@@ -116,6 +119,9 @@ class SharedLanes(Generic[T]):
                 self._look_later(lane)
                 return
             await self._served(lane)
+        except StoreAwayError as error:
+            LOG.warning("a lane is served later: %s", error)
+            self._look_later(lane, AWAY_S)
         except Exception:
             LOG.exception("a lane could not be served")
             self._look_later(lane)
@@ -140,6 +146,8 @@ class SharedLanes(Generic[T]):
             while (thing := here.take()) is not None:
                 try:
                     await self._work(thing, here)
+                except StoreAwayError:  # it may be back soon, and then all that waits here is begun anew
+                    raise
                 except Exception:
                     LOG.exception("something in a lane failed")
                 await fill()
@@ -147,9 +155,10 @@ class SharedLanes(Generic[T]):
             if await self._inbox.leave_lane(self._platform, lane, self._holder, sorted(tried)):
                 return
 
-    def _look_later(self, lane: str) -> None:
+    def _look_later(self, lane: str, seconds: float | None = None) -> None:
         if lane not in self._later and not self._closing:
-            self._later[lane] = asyncio.get_running_loop().call_later(self._lease_s, self._again, lane)
+            after = self._lease_s if seconds is None else seconds
+            self._later[lane] = asyncio.get_running_loop().call_later(after, self._again, lane)
 
     def _again(self, lane: str) -> None:
         self._later.pop(lane, None)

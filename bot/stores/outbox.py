@@ -7,7 +7,7 @@ given; nobody is told that a mark stands before it does.
 import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, assert_never
 
 from sqlalchemy import ColumnElement, Insert, bindparam, exists, func, or_, select, true, update
@@ -139,16 +139,24 @@ class SqlOutbox(sharing.SqlSharing):
     async def hold(self, chat: str, holder: str, for_s: float) -> bool:
         """Take or renew a lease; on SQLite, which one process serves, there is nobody to share with."""
         boxes = posted.mailboxes
-        now = datetime.now(UTC)
-        free = or_(boxes.c.held_by.is_(None), boxes.c.held_by == holder, boxes.c.held_until < now)
-        taken = update(boxes).where(boxes.c.chat == chat, free)
         async with self._reader.connect() as connection:
             if locks.is_sqlite(connection):
                 return True
         async with self._writer.begin() as connection:
-            until = now + timedelta(seconds=for_s)
-            done = await connection.execute(taken.values(held_by=holder, held_until=until))
+            now = await sharing.now_of(connection)
+            free = or_(boxes.c.held_by.is_(None), boxes.c.held_by == holder, boxes.c.held_until < now)
+            taken = update(boxes).where(boxes.c.chat == chat, free)
+            done = await connection.execute(taken.values(held_by=holder, held_until=now + timedelta(seconds=for_s)))
         return bool(done.rowcount)
+
+    async def keep_held(self, chats: Sequence[str], holder: str, for_s: float) -> frozenset[str]:
+        """Renew the leases of these chats; give those that are still the holder's."""
+        boxes = posted.mailboxes
+        mine = boxes.c.chat.in_(list(chats)) & (boxes.c.held_by == holder)
+        async with self._writer.begin() as connection:
+            until = await sharing.now_of(connection) + timedelta(seconds=for_s)
+            kept = update(boxes).where(mine).values(held_until=until).returning(boxes.c.chat)
+            return frozenset((await connection.execute(kept)).scalars())
 
     async def let_go(self, chat: str, holder: str) -> bool:
         """Give a lease back, unless something came that has to go out."""

@@ -34,7 +34,7 @@ class SqlSharing:
         """Take a lane, unless another process has it."""
         table = posted.lanes
         async with self._writer.begin() as connection:
-            now = await _now(connection)
+            now = await now_of(connection)
             until = now + timedelta(seconds=for_s)
             fresh = {"platform": platform, "name": lane, "held_by": holder, "held_until": until}
             stands = _insert(connection, table).values(fresh)
@@ -49,7 +49,7 @@ class SqlSharing:
         """Renew every lease of a holder."""
         table = posted.lanes
         async with self._writer.begin() as connection:
-            until = await _now(connection) + timedelta(seconds=for_s)
+            until = await now_of(connection) + timedelta(seconds=for_s)
             mine = (table.c.platform == platform) & (table.c.held_by == holder)
             await connection.execute(update(table).where(mine).values(held_until=until))
 
@@ -90,7 +90,7 @@ class SqlSharing:
         """Give every lane of a holder back, and those whose lease ended long ago."""
         table = posted.lanes
         async with self._writer.begin() as connection:
-            over = or_(table.c.held_by == holder, table.c.held_until < await _now(connection) - IDLE)
+            over = or_(table.c.held_by == holder, table.c.held_until < await now_of(connection) - IDLE)
             await connection.execute(delete(table).where(table.c.platform == platform, over))
 
     # --- paces --------------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class SqlSharing:
         table = posted.paces
         async with self._writer.begin() as connection:
             rows = [await self._window(connection, platform, one.name) for one in passes]
-            now = await _now(connection)
+            now = await now_of(connection)
             times: list[list[float]] = [json.loads(row.times) for row in rows]
             at: float = max(now.timestamp(), *(float(row.held) for row in rows))
             for one, before in zip(passes, times, strict=True):
@@ -118,7 +118,7 @@ class SqlSharing:
         mine = (table.c.platform == platform) & (table.c.name == name)
         async with self._writer.begin() as connection:
             row = await self._window(connection, platform, name)
-            now = await _now(connection)
+            now = await now_of(connection)
             held = max(row.held, now.timestamp() + seconds)
             await connection.execute(update(table).where(mine).values(held=held, used_at=now))
 
@@ -126,7 +126,7 @@ class SqlSharing:
         """Drop the windows of chats in which nothing went out for long."""
         table = posted.paces
         async with self._writer.begin() as connection:
-            now = await _now(connection)
+            now = await now_of(connection)
             old = (table.c.used_at < now - IDLE) & (table.c.held < now.timestamp())
             await connection.execute(delete(table).where(table.c.platform == platform, old))
 
@@ -141,13 +141,14 @@ class SqlSharing:
             wanted = wanted.with_for_update()
         row = (await connection.execute(wanted)).one_or_none()
         if row is None:
-            fresh = {"platform": platform, "name": name, "times": "[]", "held": 0.0, "used_at": await _now(connection)}
+            now = await now_of(connection)
+            fresh = {"platform": platform, "name": name, "times": "[]", "held": 0.0, "used_at": now}
             await connection.execute(_insert(connection, table).values(fresh).on_conflict_do_nothing())
             row = (await connection.execute(wanted)).one()
         return row
 
 
-async def _now(connection: AsyncConnection) -> datetime:
+async def now_of(connection: AsyncConnection) -> datetime:
     """Give the database's time; on SQLite, which is on this machine, ours."""
     if locks.is_sqlite(connection):
         return datetime.now(UTC)

@@ -57,7 +57,7 @@ async def replicas(  # noqa: PLR0913 - what differs between the tests
         place = Place(world, server, course, Path(), database)
         runner = InstantRunner()
         bots = [
-            await stack.enter_async_context(place.bot(runner, webhook=HOOK, limits=limits, lease_s=2.0))
+            await stack.enter_async_context(place.bot(runner, webhook=HOOK, limits=limits, lease_s=10.0))
             for _ in range(count)
         ]
         doors = [bot.serving.port for bot in bots]

@@ -26,7 +26,7 @@ QUICK = Limits(chat=(1000, 1.0), group=(1000, 1.0), overall=(1000, 1.0))
 async def serve(course: Course, database: str, url: str, token: str, port: int) -> None:
     """Serve until the process is ended; by webhook where there is a port."""
     settings = TelegramSettings(
-        token, url, QUICK, edit_every_s=0.02, join_s=0.1, read_s=5.0, poll_s=5, again_s=0.05, lease_s=1.0
+        token, url, QUICK, edit_every_s=0.02, join_s=0.1, read_s=5.0, poll_s=5, again_s=0.05, lease_s=3.0
     )
     chat = TelegramChat(settings, course)
     if database.startswith("postgresql"):
