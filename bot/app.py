@@ -129,6 +129,7 @@ class App:
         self._turns: set[asyncio.Task[Turn | None]] = set()
         self._expected: dict[str, asyncio.TimerHandle] = {}
         self._lasting: list[asyncio.Task[None]] = []
+        self._closing = False
 
     async def start(self, *, adopt: bool) -> None:
         """Begin to ask the runner; with `adopt`, take up what an ended process left under way, now and from now on."""
@@ -152,6 +153,7 @@ class App:
 
     async def close(self) -> None:
         """Stop; runs and groups' quizzes under way stay in the store, for another bot or the next start to take up."""
+        self._closing = True
         for chat in tuple(self._expected):
             self._expect_no_more(chat)
         tasks = [*self._tasks, *self._lasting]
@@ -177,7 +179,7 @@ class App:
 
         `account` names the learner where `external` names one of several chats.
         """
-        row = await self._store.enter(platform, external, self._clock.now(), account)
+        row = await patiently(lambda: self._store.enter(platform, external, self._clock.now(), account))
         if greet:
             await self.take(row.id, ChatOpened(), "opened")
         return row
@@ -328,6 +330,8 @@ class App:
             return Turn(session, (Say(sorry),))
 
     def _carry_out(self, chat: str, turn: Turn) -> None:
+        if self._closing:  # a turn that ends at last begins nothing: it is in the store, for whoever comes
+            return
         if turn.session.group is not None:
             due = groups.when(turn.session.group)
             self.expect(chat, *due) if due else self._expect_no_more(chat)

@@ -1,8 +1,9 @@
 """Updates through the whole path on Telegram, beside a bare echo of python-telegram-bot on the same stand-in.
 
 Updates are counted per second of the bot's own processor time (so: per core); the wait is from an update's coming to
-the first call that answers its chat. The flood: so many learners write at once, with the platform's limits kept; its
-ratio is the least time that the limits allow to the time that it took.
+the first call that answers its chat, when all learners write at once and when they write one after the other. The
+flood: so many learners write at once, every tenth of them twice, with the platform's limits kept; its ratios are the
+least time that our limits, and the platform's own, allow to the time that it took.
 """
 
 import asyncio
@@ -128,6 +129,7 @@ async def load(what: str, folder: Path) -> dict[str, float]:
             await answered(world, learners, number)
             waits += [at - came for at, method, _ in world.calls if method == "sendMessage"]
         wall, processor = time.perf_counter() - start, processor_seconds(pid) - before
+        alone = [await waited(world, learner, ROUNDS + 2) for learner in learners]
     updates = LEARNERS * ROUNDS
     return {
         "updates": updates,
@@ -137,7 +139,19 @@ async def load(what: str, folder: Path) -> dict[str, float]:
         "updates_per_s_per_core": round(updates / processor, 1),
         "first_call_ms_p50": round(statistics.median(waits) * 1e3, 1),
         "first_call_ms_p99": round(statistics.quantiles(waits, n=100)[98] * 1e3, 1),
+        "alone_first_call_ms_p50": round(statistics.median(alone) * 1e3, 1),
+        "alone_first_call_ms_p99": round(statistics.quantiles(alone, n=100)[98] * 1e3, 1),
     }
+
+
+async def waited(world: World, learner: Person, each: int) -> float:
+    """Write as the only one, and give the seconds until the first call that answers."""
+    world.calls.clear()
+    came = asyncio.get_running_loop().time()
+    learner.send(SAID)
+    while len(learner.screen()) < each:  # noqa: ASYNC110 - the world is another's
+        await asyncio.sleep(0.001)
+    return next(at for at, method, chat in world.calls if method == "sendMessage" and chat == learner.chat) - came
 
 
 async def flood(folder: Path) -> dict[str, float]:
@@ -147,16 +161,28 @@ async def flood(folder: Path) -> dict[str, float]:
         learners = [Person(world, user) for user in range(1000, 1000 + FLOODED)]
         start = time.perf_counter()
         for learner in learners:
-            learner.send(SAID)
-        await answered(world, learners, 1)
+            learner.send("ضضض0")
+        for learner in learners[::10]:
+            learner.send("ضضض1")
+        texts = len(learners) + len(learners[::10])
+        while len(world.notes) < 2 * texts:  # noqa: ASYNC110 - the world is another's
+            await asyncio.sleep(0.01)
         took = time.perf_counter() - start
+        shown = [[n for note in one.screen() for n in (0, 1) if f"ضضض{n}" in note.text] for one in learners]
     most, seconds = KEEPING.overall
-    least = max(0.0, (FLOODED / most - 1) * seconds)
+    least = max(0.0, (texts / most - 1) * seconds)
+    platform = max(0.0, (texts / Flood().overall[0] - 1) * Flood().overall[1])
     return {
         "learners": FLOODED,
+        "texts": texts,
+        "lost_doubled_or_out_of_order": sum(
+            numbers != ([0, 1] if at % 10 == 0 else [0]) for at, numbers in enumerate(shown)
+        ),
         "seconds": round(took, 1),
         "least_seconds": round(least, 1),
         "ratio": round(least / took, 3),
+        "platform_least_seconds": round(platform, 1),
+        "platform_ratio": round(platform / took, 3),
         "refused": world.flood.breaches if world.flood else 0,
     }
 

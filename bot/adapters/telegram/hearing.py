@@ -39,6 +39,8 @@ KEPT = timedelta(days=3)
 """The platform delivers an update for a day at most."""
 PATIENCE_S = 8.0
 """So long a press in a group's quiz waits for the words that it came to."""
+AT_ONCE = 8
+"""Turns under way at once: of hundreds begun together none would end before nearly all do, and nothing could go out."""
 OVERDUE = timedelta(seconds=60)
 """So old is an update that nobody is answering any more."""
 
@@ -75,6 +77,7 @@ class Hearing:
         self._join_s = join_s
         self._again_s = again_s
         self._lease_s = lease_s
+        self._gate = asyncio.Semaphore(AT_ONCE)
         self._lanes: Lanes[_Item] = Lanes(self._answer)
         self._shared: SharedLanes[_Item] | None = None
         self._chats: dict[str, tuple[str, str]] = {}
@@ -269,6 +272,10 @@ class Hearing:
         return item
 
     async def _take(self, who: Who, event: Event, answers: str, key: str) -> None:
+        async with self._gate:
+            await self._taken(who, event, answers, key)
+
+    async def _taken(self, who: Who, event: Event, answers: str, key: str) -> None:
         chat = await self._chat_of(who)
         ORIGIN.set(Origin(answers, who.address))
         if not await self._talk.take(chat, event, key):

@@ -130,6 +130,8 @@ async def test_a_restart_in_the_middle_of_each_step_loses_and_doubles_nothing(pl
             await learner.until(lambda said=said, before=before: shown(learner, said) > before)  # type: ignore[misc]
             await bot.idle()
             assert shown(learner, said) == before + 1, said
+    # What was acknowledged before the restart is so once more after it, which the platform refuses.
+    place.world.refusals = [one for one in place.world.refusals if "query is too old" not in one]
 
 
 def shown(learner: Person, said: str) -> int:
