@@ -45,10 +45,14 @@ async def listening(
     Raises:
         SettingsError: when the address cannot be had, or the platform refuses it.
     """
+    told: list[bool] = []
 
     async def posted(request: web.Request) -> web.Response:
         given = request.headers.get(HEAD, "")
         if not hmac.compare_digest(given.encode("utf-8", "replace"), webhook.secret.encode()):
+            if given and not told:
+                told.append(True)
+                LOG.warning("a post with another secret: every bot behind one webhook needs the same file `key`")
             raise web.HTTPForbidden
         try:
             update = json.loads(await request.read())
