@@ -56,6 +56,22 @@ async def test_no_window_ever_holds_more_calls_than_it_may() -> None:
             assert later - first >= seconds - 1e-6
 
 
+async def test_calls_of_a_chat_that_waited_for_others_do_not_leave_in_a_heap() -> None:
+    loop = asyncio.get_running_loop()
+    pacing = Pacing(Limits(chat=(2, 0.3), group=(9, 1.0), overall=(1, 0.03)), loop.time)
+    left: list[float] = []
+
+    async def call(address: str) -> None:
+        await pacing.turn(address, group=False)
+        await pacing.leave(address, group=False)
+        if address == "busy":
+            left.append(loop.time())
+
+    await asyncio.gather(*(call("busy" if number % 3 == 0 else f"{number}") for number in range(15)))
+    assert len(left) == 5
+    assert all(later - first >= 0.3 - 1e-3 for first, later in zip(left, left[2:], strict=False))
+
+
 async def test_a_chat_that_is_held_back_holds_back_no_other() -> None:
     timeline = Timeline()
     pacing = Pacing(Limits(), timeline.time, timeline.sleep)
