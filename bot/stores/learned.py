@@ -238,7 +238,7 @@ group_answers = Table(
     Column("ask", String(12), primary_key=True),
     Column("chat", String(12), ForeignKey("chats.id", ondelete="CASCADE"), primary_key=True),
     _learner(),
-    Column("room", String(12), ForeignKey("chats.id", ondelete="CASCADE"), nullable=False),
+    Column("room", String(12), nullable=False),
     Column("quiz", String(12), nullable=False),
     Column("name", String(40), nullable=False),
     Column("answer", String(40), nullable=False),

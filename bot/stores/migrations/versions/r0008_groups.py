@@ -31,7 +31,6 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["learner"], ["learners.id"], name=op.f("fk_group_answers_learner_learners"), ondelete="CASCADE"
         ),
-        sa.ForeignKeyConstraint(["room"], ["chats.id"], name=op.f("fk_group_answers_room_chats"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("ask", "chat", name=op.f("pk_group_answers")),
     )
     with op.batch_alter_table("group_answers") as batch_op:
