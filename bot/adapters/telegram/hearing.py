@@ -32,6 +32,7 @@ LOG = logging.getLogger("tasree.telegram")
 PLATFORM = "telegram"
 LONG_PART = 3900
 """Characters of a text from which another part of the same paste may follow."""
+FULL_PART = 4096
 JOIN_S = 0.8
 MOST_JOINED = 200_000
 DOWNLOAD_TRIES = 3
@@ -373,15 +374,24 @@ def _of_file(upload: Upload, data: bytes) -> Event:
 
 
 def _together(first: TextSent, second: TextSent) -> TextSent:
-    """Put two parts of a paste together; marks that touch at the cut become one."""
-    cut = "" if first.text.endswith("\n") else "\n"
-    before = len((first.text + cut).encode("utf-16-le", "surrogatepass")) // 2
+    """Put two parts of a paste together; marks that touch at the cut become one.
+
+    A client cuts at a line's end, which the platform then takes off; a part as long as may be was cut inside of a line.
+    """
+    joined = first.text.endswith("\n") or FULL_PART in {len(first.text), _units(first.text)}
+    cut = "" if joined else "\n"
+    before = _units(first.text + cut)
     shifted = tuple(replace(one, offset=one.offset + before) for one in second.entities)
     if first.entities and shifted and _touch(first.entities[-1], shifted[0], before):
         last, head = first.entities[-1], shifted[0]
         whole = replace(last, length=head.offset + head.length - last.offset)
         return TextSent(first.text + cut + second.text, (*first.entities[:-1], whole, *shifted[1:]))
     return TextSent(first.text + cut + second.text, (*first.entities, *shifted))
+
+
+def _units(text: str) -> int:
+    """Count UTF-16 units, as clients do."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _touch(last: Entity, head: Entity, at: int) -> bool:
