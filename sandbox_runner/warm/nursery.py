@@ -256,9 +256,8 @@ class Nursery:
         try:
             while not getting_ready.done() and not self._wanted():
                 await asyncio.wait({getting_ready}, timeout=_WANTED_S)
-            if getting_ready.done():
-                if getting_ready.result() and child.like.gpus:
-                    self._tell_steps(child)
+            if getting_ready.done() and getting_ready.result() and child.like.gpus:
+                self._tell_steps(child)
         except NotBornError:
             await parent.dismiss(child)
             raise

@@ -22,7 +22,7 @@ from sandbox_runner.sandbox.gvisor import Gvisor, open_gvisor
 from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.sandbox.watchdog import tree
 from sandbox_runner.warm.parent import Nest, Parent, start_parent
-from sandbox_runner.warm.proving import OnlyWarm
+from sandbox_runner.warm.proving import OnlyWaited, OnlyWarm
 from sandbox_runner.worker import SandboxWorker
 
 SMALL = Limits(
@@ -139,6 +139,13 @@ async def warm(walls: Walls, learners_python: Path) -> AsyncIterator[WarmWalls]:
     yield WarmWalls(sandbox, worker, walls.small, base_uid, settled, parent)
     await parent.end()
     await sandbox.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def waited(warm: WarmWalls) -> WarmWalls:
+    """Give the same, where each child stood and waited before its job came."""
+    worker = SandboxWorker(OnlyWaited(warm.parent), warm.worker.machine, walls=warm.sandbox.walls, grace_s=1.0)
+    return replace(warm, worker=worker)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,12 +61,24 @@ SAME = {
 
 
 @pytest.mark.parametrize("name", SAME)
-async def test_a_program_does_the_same_as_after_a_cold_start(walls: "Walls", warm: "WarmWalls", name: str) -> None:
-    cold, sooner = await walls.run(SAME[name]), await warm.run(SAME[name])
-    for seen in ("ending", "fault", "value", "stdout", "files"):
-        assert getattr(sooner, seen) == getattr(cold, seen), (seen, sooner.stderr, cold.stderr)
-    assert (cold.start, sooner.start) == ("", "warm")
-    assert warm.survivors() == []
+async def test_a_program_does_the_same_as_after_a_cold_start(
+    walls: "Walls", warm: "WarmWalls", waited: "WarmWalls", name: str
+) -> None:
+    cold = await walls.run(SAME[name])
+    assert cold.start == ""
+    for way in (warm, waited):
+        sooner = await way.run(SAME[name])
+        for seen in ("ending", "fault", "value", "stdout", "files"):
+            assert getattr(sooner, seen) == getattr(cold, seen), (seen, sooner.stderr, cold.stderr)
+        assert sooner.start == "warm"
+        assert way.survivors() == []
+
+
+async def test_every_wall_of_a_child_that_waited_stands_that_stands_after_a_cold_start(waited: "WarmWalls") -> None:
+    stand = tuple(name for name in waited.sandbox.walls if name != "cuda")
+    assert await prove_walls(_attempt(waited), waited.sandbox.setting, stand) == ""
+    assert await prove_parent(_attempt(waited), waited.parent.pid) == ""
+    assert waited.survivors() == []
 
 
 async def test_every_wall_of_a_warm_child_stands_that_stands_after_a_cold_start(warm: "WarmWalls") -> None:
