@@ -210,7 +210,7 @@ async def _main(call: argparse.Namespace) -> int:
     cases: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("cases.toml").read_text("utf-8"))["case"]
     if call.only:
         cases = [case for case in cases if case["id"] in call.only]
-    numbers = find_gpus()
+    numbers = read_settings().gpus or find_gpus()
     watch = open_watch(numbers[0]) if numbers and not call.dry_run else None
     before = watch.look() if watch else None
     _say(kind="host", dry_run=call.dry_run, **_host_line(watch, before))
