@@ -71,7 +71,8 @@ fix: setup-all ## mend style where a tool can
 .PHONY: bench
 bench: setup-all ## run tests/bench/*.py; each prints one JSON document
 	@for file in tests/bench/*.py; do
-		$(BIN)/python "$$file" </dev/null
+		echo "bench: $$file" >&2
+		timeout --foreground 900 $(BIN)/python "$$file" </dev/null
 	done
 
 .PHONY: soak
