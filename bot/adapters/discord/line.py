@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import aiohttp
 import discord
 
-from bot.adapters.discord import places
+from bot.adapters.discord import marked, places
 from bot.adapters.discord.buttons import view_of
 from bot.adapters.discord.drafts import Draft, FileDraft, TextDraft
 from bot.engine.replies import Timings
@@ -28,6 +28,7 @@ MOST_KEPT = 10_000
 _MISSING = {10008}
 _GONE = {10003, 10004, 50001, 50007, 50013, 50278, 30033, 160005}
 """No such channel or server, no access, closed private chats, missing permission, closed or full threads."""
+_NO_RIGHT = 50013
 _EXPIRED = {10015, 10062, 50027}
 _NONE = discord.AllowedMentions.none()
 
@@ -48,8 +49,10 @@ class DiscordLine:
         client: discord.Client,
         kept: Callable[[str], Awaitable[bytes | None]],
         clock: Callable[[], float],
+        word: Callable[[str], str],
     ) -> None:
         self._client = client
+        self._word = word
         self._kept = kept
         self._clock = clock
         self._answerable: OrderedDict[str, _Answerable] = OrderedDict()
@@ -63,7 +66,15 @@ class DiscordLine:
             self._answerable.popitem(last=False)
 
     async def send(self, address: str, draft: Draft, answers: str) -> str:
-        """Send a part; give its id."""
+        """Send a part; give its id. Where no files may be attached, a file is named instead."""
+        try:
+            return await self._sent(address, draft, answers)
+        except GoneError as error:
+            if not isinstance(draft, FileDraft) or not _lacks_right(error):
+                raise
+            return await self._sent(address, self._named(draft), answers)
+
+    async def _sent(self, address: str, draft: Draft, answers: str) -> str:
         content, files = await self._made(draft)
         view = view_of(draft.keyboard)
         options: dict[str, Any] = {"allowed_mentions": _NONE, "files": files}
@@ -91,7 +102,15 @@ class DiscordLine:
         return str(sent.id)
 
     async def edit(self, address: str, external: str, draft: Draft) -> None:
-        """Put another content in the place of a part."""
+        """Put another content in the place of a part; of a file its name, where none may be attached."""
+        try:
+            await self._edited(address, external, draft)
+        except GoneError as error:
+            if not isinstance(draft, FileDraft) or not _lacks_right(error):
+                raise
+            await self._edited(address, external, self._named(draft))
+
+    async def _edited(self, address: str, external: str, draft: Draft) -> None:
         content, files = await self._made(draft)
         options: dict[str, Any] = {"view": view_of(draft.keyboard), "allowed_mentions": _NONE, "attachments": files}
         hook = self._by.get(external)
@@ -116,6 +135,11 @@ class DiscordLine:
         found = self._answerable.get(address) if address.startswith("e") else None
         return found.hook if found is not None and found.until > self._clock() else None
 
+    def _named(self, draft: FileDraft) -> TextDraft:
+        """Give what is said of a file that cannot be attached."""
+        note = marked.begun(marked.prose(self._word("discord.no_files")))
+        return TextDraft(f"{draft.text}\n{note}".strip(), draft.keyboard)
+
     def _remember(self, external: str, hook: discord.Webhook) -> None:
         self._by[external] = hook
         while len(self._by) > MOST_KEPT:
@@ -139,6 +163,11 @@ class DiscordLine:
             message = "the file is not kept any more"
             raise RefusedError(message)
         return data
+
+
+def _lacks_right(error: GoneError) -> bool:
+    """Tell whether a call failed for a right that is missing, which may be that to attach files."""
+    return isinstance(error.__cause__, discord.HTTPException) and error.__cause__.code == _NO_RIGHT
 
 
 async def _tried(call: Awaitable[T], files: list[discord.File]) -> T:

@@ -26,7 +26,7 @@ from bot.posting.pieces import Button, Keyboard
 WORDS = frozenset(
     {
         *("discord.choose", "discord.code_in_file", "discord.interval", "discord.lost", "discord.lost_again"),
-        *("discord.table", "discord.more", "discord.not_yours", "web.against"),
+        *("discord.no_files", "discord.table", "discord.more", "discord.not_yours", "web.against"),
     }
 )
 """The phrases that this adapter needs."""

@@ -81,7 +81,7 @@ class DiscordChat:
         self._kept = store.outbox()
         self._guard = self.client.guard = Guard(store.servers(), loop.time)
         self._stored = store.owned().file
-        self._line = DiscordLine(self.client, self._file, loop.time)
+        self._line = DiscordLine(self.client, self._file, loop.time, self._word)
         drawing: Drawing[Draft] = Drawing(
             draw=self._draw, offer=self._offer, is_group=places.is_group, root=places.root
         )
