@@ -244,7 +244,7 @@ async def compiled(bench: Bench, rounds: int) -> None:
 
 async def passing(bench: Bench) -> None:
     """See whether anything of a job is left for the next, and that each has a child of its own."""
-    seen = set()
+    seen: set[int] = set()
     for source in (LEAVES, LOOKS, LOOKS):
         await bench.waits()
         ready = bench.nursery.waiting()
