@@ -24,7 +24,8 @@ class Checking:
 
     `first_ns` is the time of each variant's first call, `compiled` the frames that torch compiled in it, `free` the
     variants that change their inputs, `precisions` and `errors` are by variant where they could be named;
-    `reduced` are errors that TF32 explains, or float16 that nobody may hide behind it.
+    `reduced` are errors that TF32 explains, or float16 that nobody may hide behind it; `unsure` are those where the
+    first variant's is as large: the values may be hard to sum, or all were computed so.
     """
 
     seats: tuple[Seat, ...]
@@ -37,6 +38,7 @@ class Checking:
     precisions: dict[int, str] = field(default_factory=dict)
     errors: dict[int, float] = field(default_factory=dict)
     reduced: dict[int, float] = field(default_factory=dict)
+    unsure: dict[int, float] = field(default_factory=dict)
     coarsest: str = ""
     make_ns: float = 0.0
     comparable: bool = True
@@ -159,6 +161,8 @@ class Checking:
         for i, (error, result) in enumerate(zip(errors, results, strict=True)):
             self.errors[i] = error
             if errors[0] > _ILL_CONDITIONED and self.coarsest not in {"bfloat16", "float16"}:
+                if self.cuda and agreement.lowered(result[0].dtype, self.coarsest, error):
+                    self.unsure[i] = error
                 continue
             self.precisions[i] = agreement.precision_of(result[0].dtype, error, cuda=self.cuda)
             if agreement.lowered(result[0].dtype, self.coarsest, error):
@@ -182,6 +186,11 @@ class Checking:
                 values: dict[str, str | int | float] = {"name": self.named[i].name, "dtype": "float32", "error": error}
                 self.flags = [flag for flag in self.flags if flag.code != "reduced_precision"]
                 self._refuse(Flag("lowered_precision", values | {"precision": kind}, self.named[i].line))
+        for i, error in self.unsure.items():
+            if products.get(i, "") == "tf32" and agreement.precision_of("float32", error, cuda=True) == "tf32":
+                self.precisions[i] = "tf32"
+                values = {"name": self.named[i].name, "dtype": "float32", "error": error, "precision": "tf32"}
+                self.flag(Flag("reduced_precision", values, self.named[i].line))
 
     async def leave_fresh(self, n: int) -> None:
         """Leave inputs of size `n` that nobody has seen, for the warm-up.

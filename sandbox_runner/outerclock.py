@@ -12,7 +12,9 @@ from statistics import median
 
 from sandbox_runner.stats import quantile
 
-SLACK_NS = 20_000
+SLACK_NS, SLACK_CUDA_NS = 20_000, 300_000
+"""How much longer than an empty block an honest one may seem. One that waits for a GPU lets the parent's core fall
+asleep too: that it wakes late (200 µs in a virtual machine) is seen in no empty block."""
 SLACK_SHARE = 0.02
 MOST_UNSEEN = 0.10
 QUIET_NS = 500_000
@@ -63,6 +65,7 @@ class OuterClock:
     blocks: dict[int, list[Waited]] = field(default_factory=dict)
     heard: dict[int, Heard] = field(default_factory=dict)
     trusted: frozenset[int] = frozenset()
+    slack_ns: float = SLACK_NS
 
     def handshake_ns(self) -> float:
         """Give what 99 of 100 empty blocks cost at most."""
@@ -109,10 +112,13 @@ class OuterClock:
         if any(_over(pair) for pair in pairs):
             return doubt
         least, shortest = min((wall - claim, wall) for claim, wall in pairs)
-        if self.handshake_ns() <= QUIET_NS and _hidden(pairs) > _allowed(self.handshake_ns(), doubt.wall_ns):
+        if self.handshake_ns() <= QUIET_NS and _hidden(pairs) > self._allowed(self.handshake_ns(), doubt.wall_ns):
             return doubt
-        mostly = min(_share(pair) for pair in pairs) > _FLAGRANT_SHARE and least > self.usual_ns() + SLACK_NS
-        return doubt if mostly or least > 5 * self.usual_ns() + 0.05 * shortest + SLACK_NS else None
+        mostly = min(_share(pair) for pair in pairs) > _FLAGRANT_SHARE and least > self.usual_ns() + self.slack_ns
+        return doubt if mostly or least > 5 * self.usual_ns() + 0.05 * shortest + self.slack_ns else None
+
+    def _allowed(self, handshake: float, wall: float) -> float:
+        return _allowed(handshake, wall, self.slack_ns)
 
     def proven(self) -> Doubt | None:
         """Name a variant whose blocks, too many or heard again, nothing but a lie explains."""
@@ -120,8 +126,8 @@ class OuterClock:
             if variant in self.trusted or not pairs:
                 continue
             heard = self.heard.get(variant, Heard())
-            measured = _hides_in_quiet(pairs, self.empty, 2 * MANY_BLOCKS)
-            again = _hides_in_quiet(heard.again, heard.empty, MANY_BLOCKS)
+            measured = _hides_in_quiet(pairs, self.empty, 2 * MANY_BLOCKS, self.slack_ns)
+            again = _hides_in_quiet(heard.again, heard.empty, MANY_BLOCKS, self.slack_ns)
             if measured or again or self._claims_too_much(pairs, heard) or self._hides_much(pairs, heard):
                 shown = heard.longer or heard.again or pairs
                 return Doubt(variant, *(median(pair[i] for pair in shown) for i in (0, 1)))
@@ -161,7 +167,7 @@ class OuterClock:
     def clears(self, pair: Waited) -> bool:
         """Whether a block as it was measured hides no more than the usual."""
         claim, wall = pair
-        return wall - claim <= _allowed(5 * self.usual_ns(), wall) and not _over(pair)
+        return wall - claim <= self._allowed(5 * self.usual_ns(), wall) and not _over(pair)
 
     def confirms(self) -> bool:
         """Tell whether a lie of more than a tenth would have been seen, for every variant.
@@ -172,14 +178,14 @@ class OuterClock:
             return False
         handshake = quantile([wall - claimed for claimed, wall in self.empty], 0.95)
         for pairs in self.blocks.values():
-            allowed = SLACK_NS + SLACK_SHARE * median(waited for _, waited in pairs)
+            allowed = self.slack_ns + SLACK_SHARE * median(waited for _, waited in pairs)
             unseen = (handshake - self.usual_ns() + allowed) / median(waited for _, waited in pairs)
             if unseen > MOST_UNSEEN or _hidden(pairs) > handshake + allowed:
                 return False
         return True
 
 
-def _hides_in_quiet(pairs: list[Waited], empty: list[Waited], least: int) -> bool:
+def _hides_in_quiet(pairs: list[Waited], empty: list[Waited], least: int, slack: float) -> bool:
     """Whether nearly every one of at least so many blocks hid more than the worst of the empty ones between.
 
     All of those were quick: nothing waited for its turn there, and the rest of a block is the harness's own.
@@ -187,7 +193,7 @@ def _hides_in_quiet(pairs: list[Waited], empty: list[Waited], least: int) -> boo
     if min(len(pairs), len(empty)) < least:
         return False
     worst = max(wall for _, wall in empty)
-    hides = sum(wall - claim > _allowed(worst, wall) for claim, wall in pairs)
+    hides = sum(wall - claim > _allowed(worst, wall, slack) for claim, wall in pairs)
     return worst <= QUIET_NS and hides >= _NEARLY_ALL * len(pairs)
 
 
@@ -195,8 +201,8 @@ def _hidden(pairs: list[Waited]) -> float:
     return median(waited - claim for claim, waited in pairs)
 
 
-def _allowed(handshake: float, wall: float) -> float:
-    return handshake + SLACK_SHARE * wall + SLACK_NS
+def _allowed(handshake: float, wall: float, slack: float) -> float:
+    return handshake + SLACK_SHARE * wall + slack
 
 
 def _share(pair: Waited) -> float:

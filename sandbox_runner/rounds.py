@@ -17,13 +17,13 @@ from sandbox_runner.challenge import Challenges
 from sandbox_runner.channel import Tampered
 from sandbox_runner.checking import Checking
 from sandbox_runner.hearing import Hearing
-from sandbox_runner.outerclock import Doubt, OuterClock, Waited
+from sandbox_runner.outerclock import SLACK_CUDA_NS, Doubt, OuterClock, Waited
 from sandbox_runner.protocol import Budget, Claim, Flag, Phase, Progress, Ratio, Variant
 from sandbox_runner.reaching import Reach, reach
 
 BUDGET_S = {Budget.QUICK: 0.3, Budget.DEFAULT: 1.0, Budget.THOROUGH: 5.0}
 LEAST_BLOCK_NS, MOST_BLOCK_NS = 1_000_000, 5_000_000
-LEAST_BLOCK_CUDA_NS, MOST_BLOCK_CUDA_NS = 2_000_000, 25_000_000
+LEAST_BLOCK_CUDA_NS, MOST_BLOCK_CUDA_NS = 8_000_000, 25_000_000
 STRETCH_S = 10.0
 MOST_ROUNDS, ENOUGH_ROUNDS, CHECK_EVERY = 300, 20, 8
 ENOUGH_WIDTH = 0.01
@@ -103,6 +103,7 @@ class Rounds:
     def on_gpu(self, mhz: Callable[[], int | None]) -> None:
         """Measure on a GPU, whose clock `mhz` reads from outside."""
         self.cuda, self.mhz = True, mhz
+        self.outer.slack_ns = SLACK_CUDA_NS
 
     @property
     def harness(self) -> Harness:

@@ -19,7 +19,7 @@ from typing import Any
 from .driver import Driver
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-_POISONED, _LARGEST_POISONED = 4, 64 << 20
+_POISONED, _LARGEST_POISONED, _LARGEST_POISONED_CUDA = 4, 64 << 20, 512 << 20
 
 clock = time.perf_counter_ns
 _collect, _freeze, _disable = gc.collect, gc.freeze, gc.disable
@@ -30,6 +30,8 @@ _driver = Driver()
 
 Function = types.FunctionType
 Inputs = dict[str, object]
+Place = tuple[str, int]
+"""Where a result lies, `cpu` or `cuda`, and its bytes."""
 
 
 def pin(threads: int, cores: Sequence[int], *, cuda: bool = False) -> list[int]:
@@ -118,30 +120,29 @@ def hold_compiled(*, still: bool) -> bool:
     return True
 
 
-def poison(sizes: Sequence[int]) -> None:
+def poison(places: Sequence[Place]) -> None:
     """Fill memory of the sizes given with what is no number, and let it go: an answer that is not written is seen."""
     numpy, torch = _modules.get("numpy"), _modules.get("torch")
-    for size in sizes:
-        if not 0 < size <= _LARGEST_POISONED:
+    for where, size in places:
+        if not 0 < size <= (_LARGEST_POISONED_CUDA if where == "cuda" else _LARGEST_POISONED):
             continue
-        if numpy is not None:
+        if where != "cuda" and numpy is not None:
             for made in [numpy.empty(size, numpy.uint8) for _ in range(_POISONED)]:
                 made.fill(255)
-        if torch is not None:
-            devices = ["cuda"] if torch.cuda.is_initialized() else ["cpu"]
-            for made in [torch.empty(size, dtype=torch.uint8, device=d) for d in devices for _ in range(_POISONED)]:
+        if torch is not None and (where != "cuda" or torch.cuda.is_initialized()):
+            for made in [torch.empty(size, dtype=torch.uint8, device=where) for _ in range(_POISONED)]:
                 made.fill_(255)
 
 
-def bytes_of(value: Any) -> list[int]:  # noqa: ANN401 - whatever a variant returned
-    """Give the sizes of the arrays in a result, of exact types only."""
+def bytes_of(value: Any) -> list[Place]:  # noqa: ANN401 - whatever a variant returned
+    """Give the places and sizes of the arrays in a result, of exact types only."""
     numpy, torch = _modules.get("numpy"), _modules.get("torch")
     if type(value) is tuple:
-        return [size for item in value[:8] for size in bytes_of(item)]
+        return [place for item in value[:8] for place in bytes_of(item)]
     if numpy is not None and type(value) is numpy.ndarray:
-        return [int(value.nbytes)]
+        return [("cpu", int(value.nbytes))]
     if torch is not None and type(value) is torch.Tensor and value.layout is torch.strided:
-        return [int(value.numel() * value.element_size())]
+        return [("cuda" if value.is_cuda else "cpu", int(value.numel() * value.element_size()))]
     return []
 
 

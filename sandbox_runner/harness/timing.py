@@ -73,7 +73,7 @@ class _Bench:
         self._plan: Plan | None = None
         self._sets: dict[int, list[tuple[blocks.Inputs, blocks.Function]]] = {}
         self._kept: dict[int, object] = {}
-        self._sizes: set[int] = set()
+        self._sizes: set[blocks.Place] = set()
         self._make: blocks.Function | None = None
         self._task = False
         self._main = types.ModuleType("__main__")

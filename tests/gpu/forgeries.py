@@ -79,8 +79,7 @@ CASES = [
     _case("convolution", "import torch\nfrom torch.nn import functional\nn = 64\n"
           "w = torch.randn(64, 64, 3, 3, device='cuda')\n"
           "def make(rng, n):\n    return {'x': torch.randn(32, 64, n, n, device='cuda')}\n"
-          "# %% conv\nfunctional.conv2d(x, w)\n# %% again\nfunctional.conv2d(x, w) + 0\n", "reduced_precision",
-          honest=True),
+          "# %% conv\nfunctional.conv2d(x, w)\n# %% again\nfunctional.conv2d(x, w) + 0\n", honest=True),
     _case("honest_small", "# %% a\nx * 2\n# %% b\nx + x\n", honest=True, n=100),
     _case("honest_middle", "# %% a\nx * 2\n# %% b\nx + x\n", honest=True, n=4000),
     _case("honest_large", "# %% a\nx @ x\n# %% b\n(x @ x) * 1\n", honest=True, n=8192),

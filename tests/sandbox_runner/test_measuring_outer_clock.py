@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_runner.outerclock import Heard, OuterClock
+from sandbox_runner.outerclock import SLACK_CUDA_NS, Heard, OuterClock
 
 EMPTY = [(100, 100_000 + 1000 * i) for i in range(30)]
 
@@ -117,6 +117,19 @@ def test_seconds_hidden_in_single_blocks_are_doubted_at_once_and_proven_by_the_t
     assert found.proven() is not None
     found.heard[0].again.append((2_900_000_000, 3_000_000_000))
     assert found.proven() is None
+
+
+def test_waking_late_after_a_wait_for_a_gpu_accuses_nobody_and_is_outlasted() -> None:
+    empty, late = [(100, 90_000)] * 40, 310_000
+    short = [(2_900_000, 2_900_000 + late)] * 40
+    found = OuterClock(empty=empty, blocks={0: short}, slack_ns=SLACK_CUDA_NS)
+    assert (found.doubts(), found.proven(), found.confirms()) == ([], None, False)
+    assert OuterClock(empty=empty, blocks={0: short}).proven() is not None
+    long = [(8_000_000, 8_000_000 + late)] * 40
+    assert OuterClock(empty=empty, blocks={0: long}, slack_ns=SLACK_CUDA_NS).confirms()
+    lie = [(7_000_000, 8_000_000)] * 40
+    found = OuterClock(empty=empty, blocks={0: lie}, slack_ns=SLACK_CUDA_NS)
+    assert (found.confirms(), found.proven() is not None) == (False, True)
 
 
 def test_who_is_trusted_is_never_doubted() -> None:
