@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs all of tests/gpu in one go on a GPU host: tests/gpu/all.sh [--out FOLDER] [--scale PERCENT] [PART]...
 #
-# Without a PART, all of them: probe several attacks warm agreement mistakes inspect record models (and examples, which
-# record runs too, only by name). Each writes FOLDER/PART.jsonl and FOLDER/PART.log (default: gpu-out) and is ended at its
+# Without a PART, all of them: probe several attacks warm agreement forgeries mistakes inspect record models (and
+# examples, which record runs too, only by name). Each writes FOLDER/PART.jsonl and FOLDER/PART.log (default: gpu-out) and is ended at its
 # time; --scale 50 halves every time. What measures by itself runs beside what does so on another GPU and other cores;
 # models and record have the host to themselves, and all of its GPUs. With two H200 the whole takes about nine minutes.
 # Prints a line for each part; exit status 1 when one did not end well.
@@ -20,10 +20,10 @@ done
 mkdir -p "$out"
 . tests/gpu/setup.sh >"$out/setup.log" 2>&1
 learners=$TASREE_SANDBOX_PYTHON
-declare -A seconds=([probe]=60 [several]=90 [attacks]=150 [warm]=120 [agreement]=90 [mistakes]=200 [inspect]=110
+declare -A seconds=([probe]=60 [several]=90 [attacks]=150 [warm]=120 [agreement]=90 [forgeries]=150 [mistakes]=200 [inspect]=110
     [examples]=400 [record]=190 [models]=330)
 wanted=("${chosen[@]}")
-[ ${#wanted[@]} -gt 0 ] || wanted=(probe several attacks warm agreement mistakes inspect record models)
+[ ${#wanted[@]} -gt 0 ] || wanted=(probe several attacks warm agreement forgeries mistakes inspect record models)
 for part in "${wanted[@]}"; do
     [ -n "${seconds[$part]:-}" ] || { echo "no such part: $part; there are: ${!seconds[*]}" >&2 && exit 2; }
 done
@@ -39,6 +39,7 @@ command_of() { # PART SECONDS
     attacks) echo "$runner tests/gpu/attacks.py" ;;
     warm) echo "$runner tests/gpu/warm.py" ;;
     agreement) echo "$runner tests/gpu/agreement.py $learners" ;;
+    forgeries) echo "$runner tests/gpu/forgeries.py $learners" ;;
     mistakes) echo "$runner tests/gpu/mistakes.py $learners" ;;
     inspect) echo "$runner tests/gpu/inspecting.py" ;;
     examples) echo "$runner tests/gpu/examples.py" ;;
@@ -72,11 +73,11 @@ lane() { # GPUS CORES PART...: those of these parts that are wanted, one after t
 all=$(paste -sd, <<<"$gpus")
 [ -n "$all" ] || { echo "no NVIDIA GPU on this host" >&2 && exit 1; }
 if [ "$first" = "$last" ]; then
-    lane "$all" "0-$((cores - 1))" probe several attacks warm agreement mistakes inspect examples record models || failed=1
+    lane "$all" "0-$((cores - 1))" probe several attacks warm agreement forgeries mistakes inspect examples record models || failed=1
 else
     half=$((cores / 2))
     lane "$all" "0-$((cores - 1))" several || failed=1
-    lane "$first" "0-$((half - 1))" attacks probe agreement warm &
+    lane "$first" "0-$((half - 1))" attacks probe agreement forgeries warm &
     one=$!
     lane "$last" "$half-$((cores - 1))" inspect mistakes || failed=1
     wait $one || failed=1
