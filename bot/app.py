@@ -59,9 +59,7 @@ TRIES = 5
 FIRST_ANSWER_S = 10.0
 """So long may the first events wait for the runner's first answer."""
 _LETTERS = string.ascii_lowercase + string.digits
-_WITHOUT_RUNNER = (
-    ChatOpened | IncidentTold | RunProgressed | RunFinished | GroupAsked | GroupPressed | GroupFellDue
-)
+_WITHOUT_RUNNER = ChatOpened | IncidentTold | RunProgressed | RunFinished | GroupAsked | GroupPressed | GroupFellDue
 """What is answered in the same way whether a runner is there or not."""
 
 T = TypeVar("T")

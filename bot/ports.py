@@ -20,8 +20,8 @@ from sandbox_runner.protocol import Capabilities, Event, Job, Result
 class Shown:
     """A reply as it stands in a chat: `number` counts replies, `change` counts what was said or edited.
 
-    On a chat platform `answers` is the platform's id of what it answers, and `address` where it goes; empty when it goes
-    wherever the chat is now.
+    On a chat platform `answers` is the platform's id of what it answers, and `address` where it goes, empty when
+    that is wherever the chat is now.
     """
 
     number: int

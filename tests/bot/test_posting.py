@@ -210,6 +210,17 @@ async def test_replies_go_out_in_order_and_an_edit_takes_the_place_of_its_reply(
     assert chatting.line.calls == ["send one", "send two", "edit one again"]
 
 
+async def test_something_is_called_out_without_the_store_and_nothing_is_kept_of_it(chatting: Chatting) -> None:
+    courier = await chatting.courier()
+    await chatting.store.close()
+    chatting.line.troubles = [NotSentError()]
+    await courier.call_out(chatting.chat, "1", reply("the store is away"))
+    await courier.call_out(chatting.chat, "", reply("to nowhere"))
+    await courier.idle()
+    assert chatting.line.calls == ["send the store is away"] * 2
+    assert await chatting.store.since(chatting.chat, 0) == ()
+
+
 async def test_of_several_states_only_the_newest_goes_out(chatting: Chatting) -> None:
     courier = await chatting.courier()
     await chatting.say(courier, Say(reply("0%"), "a"), *(Edit("a", reply(f"{n}%")) for n in range(1, 90)))
