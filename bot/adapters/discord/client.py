@@ -177,7 +177,7 @@ class DiscordClient(discord.AutoShardedClient):
         span, there = clock.read_span(quiet), zones.find(zone)
         for text, known in ((quiet, span is not None), (zone, bool(there))):
             if text.strip() and not known:
-                said = marked.begun(marked.prose(self.words().text("setup.unread", text="\ue000")))
+                said = marked.line(self.words().say("setup.unread", text="\ue000"))
                 await _whispered(interaction, said.replace("\ue000", marked.code(text[:40])))
                 return
         if span is not None:
@@ -194,7 +194,7 @@ class DiscordClient(discord.AutoShardedClient):
     async def _set(self, interaction: Interaction, fields: dict[str, object]) -> None:
         words, guild = self.words(), interaction.guild_id
         if self.guard is None or guild is None or not interaction.permissions.manage_guild:
-            await _whispered(interaction, marked.begun(marked.prose(words.text("setup.not_yours"))))
+            await _whispered(interaction, marked.line(words.say("setup.not_yours")))
             return
         rules = await (self.guard.change(guild, **fields) if fields else self.guard.rules(guild))
         deaf = [each for each in (*rules.channels, rules.questions) if each and not self._may_write(guild, each)]
@@ -230,12 +230,12 @@ class DiscordClient(discord.AutoShardedClient):
         leave = await self._leave(interaction.guild_id, (interaction.channel_id, parent), interaction.user)
         words = self.words()
         if leave.where is Where.ELSEWHERE:
-            said = marked.begun(marked.prose(words.text("setup.elsewhere", channels="\ue000")))
+            said = marked.line(words.say("setup.elsewhere", channels="\ue000"))
             listed = " ".join(f"<#{each}>" for each in leave.rules.channels[:_SHOWN])
             await _whispered(interaction, said.replace("\ue000", listed))
             return None
         if openly and leave.where is Where.QUIETLY:
-            await _whispered(interaction, marked.begun(marked.prose(words.text("setup.quiet_now"))))
+            await _whispered(interaction, marked.line(words.say("setup.quiet_now")))
             return None
         return leave
 

@@ -159,7 +159,7 @@ def _gpu_line(rules: Rules, words: Wording) -> str:
 
 def _line(words: Wording, key: str, **figures: str) -> str:
     """Word a line; channels, roles and spans are written as they are, behind what is escaped."""
-    text = marked.begun(marked.prose(words.text(f"setup.{key}", **dict.fromkeys(figures, _PLACE))))
+    text = marked.line(words.say(f"setup.{key}", **dict.fromkeys(figures, _PLACE)))
     for figure in figures.values():
         text = text.replace(_PLACE, figure, 1)
     return text
