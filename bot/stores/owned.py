@@ -39,7 +39,7 @@ _UNCOPIED: Mapping[str, frozenset[str]] = {
     "runs": frozenset({"held_by", "held_until"}),
     "chats": frozenset({"checking_answers", "checking_address"}),
 }
-"""Columns that a copy leaves out: the bytes of earlier copies, and which bot sends a reminder, brings replies or runs."""
+"""Columns that a copy leaves out: the bytes of earlier copies, and which bot reminds, brings replies or runs."""
 _JSON = frozenset({"session", "blocks", "job", "result", "options", "offered", "unmatched", "memory", "memory_before"})
 _LONGEST_ANSWER = 80
 """Characters beyond which a stored answer is code and not an option, a number or a word."""
