@@ -90,7 +90,8 @@ def examples() -> Iterator[Any]:
             source = (path.parent / example["file"]).read_text(encoding="utf-8")
             compiles = "torch.compile" in source  # a compiler in a test's budget is another test's matter
             if example["kind"] == "time" and example.get("device", "cpu") != "cuda" and not compiles:
-                needs = "raise SystemExit" in source or re.search(r"""device="cuda"|to\("cuda"\)""", source)
+                only_gpu = "cpu" not in example.get("devices", ("cpu",))
+                needs = only_gpu or "raise SystemExit" in source or re.search(r"""device="cuda"|to\("cuda"\)""", source)
                 marks = [pytest.mark.gpu] if needs else []
                 yield pytest.param(example["id"], source, id=example["id"], marks=marks)
 
