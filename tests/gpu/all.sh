@@ -13,7 +13,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --out) out=$2 && shift 2 ;;
     --scale) scale=$2 && shift 2 ;;
-    -*) sed -n '2,9p' "$0" >&2 && exit 2 ;;
+    -*) sed -n 2,9p "$0" >&2 && exit 2 ;;
     *) chosen+=("$1") && shift ;;
     esac
 done

@@ -36,6 +36,10 @@ if [ -z "${TASREE_SANDBOX_PYTHON:-}" ]; then
 fi
 runner=${TASREE_RUNNER_PYTHON:-}
 [ -n "$runner" ] || { [ -x .venv/bin/python ] && runner=$PWD/.venv/bin/python || runner=python3; }
+# A bot's own runner is started without PYTHONPATH: what it cannot find must lie among the interpreter's packages.
+if [ -e "$carried/pyseccomp.py" ] && ! env -u PYTHONPATH "$runner" -c 'import pyseccomp' 2>/dev/null; then
+    cp "$carried/pyseccomp.py" "$("$runner" -c 'import site; print(site.getsitepackages()[0])')/"
+fi
 
 # Control groups where the host's init made none: version 2 if the kernel gives it a memory controller, else version 1.
 has_memory() {
