@@ -33,6 +33,7 @@ from sandbox_runner.hostlock import HostLock  # noqa: E402
 from sandbox_runner.journal import Journal  # noqa: E402
 from sandbox_runner.listening import unix_socket  # noqa: E402
 from sandbox_runner.protocol import Ending, Finished, Job, JobKind, Result  # noqa: E402
+from sandbox_runner.sandbox.watchdog import tree  # noqa: E402
 from sandbox_runner.serving import Assembled  # noqa: E402
 from sandbox_runner.settings import Settings, read_settings  # noqa: E402
 
@@ -243,7 +244,8 @@ async def memory(warm: Runner) -> dict[str, object]:
     nursery = warm.assembled.nursery
     assert nursery is not None
     await come(nursery.waiting, 10)
-    return {"waiting_private_mb": round(private_kib(nursery.waiting()[0]) / 1024, 1), "parent": nursery.wall().detail}
+    private = sum(private_kib(pid) for pid in tree(nursery.waiting()[0]))
+    return {"waiting_private_mb": round(private / 1024, 1), "parent": nursery.wall().detail}
 
 
 def private_kib(pid: int) -> int:
