@@ -288,9 +288,9 @@ class Courier(Generic[D]):
         box.newest = mailbox.delivered
         await self._read_on(box)
         box.untold |= {one.number for one in await self._outbox.unknown(chat)}
+        await self._suspected(box)
         for shown in self._opening.pop(chat):
             box.admit(shown)
-        await self._suspected(box)
         if box.silent:
             await self._silence(box)
         self._boxes[chat] = box
@@ -319,7 +319,8 @@ class Courier(Generic[D]):
         for shown in await self._replies.since(box.chat, 0) if numbers else ():
             if shown.number in numbers:
                 parts = await self._calls.parts(box, shown.number)
-                parts.update({at: replace(one, digest="") for at, one in parts.items() if one.state is State.SENT})
+                fresh = {at: replace(one, digest="", change=0) for at, one in parts.items()}
+                parts.update({at: one for at, one in fresh.items() if one.state is State.SENT})
                 box.admit(shown)
 
     async def _read_on(self, box: Box) -> None:
@@ -385,6 +386,12 @@ class Courier(Generic[D]):
             await asyncio.gather(*([box.written] if box.written is not None else []), return_exceptions=True)
             box.parts.pop(number)
         parts = await self._calls.parts(box, number)
+        if any(one.change > shown.change for one in parts.values()):
+            # Another process brought a newer state before this one was shown here.
+            if box.waiting.get(number) is shown:
+                del box.waiting[number]
+            self._calls.mark(box, [])
+            return
         taken_back = number in box.withdrawn or (0 in parts and parts[0].state is State.GONE)
         drafts = () if taken_back else self._drawing.draw(box.chat, shown.reply)
         for at, draft in enumerate(drafts):

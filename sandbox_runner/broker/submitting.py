@@ -6,8 +6,10 @@ outlive this process lies at the broker, so that another process takes a job up 
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 
 from nats.aio.msg import Msg
 
@@ -19,13 +21,25 @@ from sandbox_runner.broker.desk import Desk, away, closed
 from sandbox_runner.broker.ends import Ends
 from sandbox_runner.broker.following import Follow
 from sandbox_runner.broker.letters import Assignment, job_letter
-from sandbox_runner.broker.line import FAULTS, Broker, connect
+from sandbox_runner.broker.line import AGAIN_S, FAULTS, Broker, connect
 from sandbox_runner.broker.names import ATTEMPTS, Times, attempt_id
 from sandbox_runner.broker.roster import Roster
 from sandbox_runner.broker.watching import Watch
 from sandbox_runner.errors import JobRefusedError, UnavailableError, WireError
 from sandbox_runner.frames import Refusal
 from sandbox_runner.protocol import Capabilities, Ending, Event, Finished, Job, Result
+
+LOG = logging.getLogger("tasree.broker")
+
+
+async def _lasting(work: Callable[[], Awaitable[None]]) -> None:
+    """Do work that has no end; what ends it after all is told to the log, and it is begun anew."""
+    while True:
+        try:
+            await work()
+        except Exception:
+            LOG.exception("lasting work at the broker failed")
+        await asyncio.sleep(AGAIN_S)
 
 
 class BrokerRunner:
@@ -143,9 +157,10 @@ class BrokerRunner:
                 raise away(fault) from None
             self._desk.depot = depot
             self._roster.connected_at = self._desk.now()
+            read = partial(depot.read, self._ends.hear_end)
             self._loops = [
-                asyncio.create_task(each)
-                for each in (depot.read(self._ends.hear_end), depot.bury(), self._assigner.pump(), self._watch.watch())
+                asyncio.create_task(_lasting(each))
+                for each in (read, depot.bury, self._assigner.pump, self._watch.watch)
             ]
             return depot
 
