@@ -318,9 +318,9 @@ class Courier(Generic[D]):
         numbers = self._suspect.pop(box.chat, set())
         for shown in await self._replies.since(box.chat, 0) if numbers else ():
             if shown.number in numbers:
-                parts = await self._calls.parts(box, shown.number)
-                fresh = {at: replace(one, digest="", change=0) for at, one in parts.items()}
-                parts.update({at: one for at, one in fresh.items() if one.state is State.SENT})
+                parts = (await self._calls.parts(box, shown.number)).values()
+                unknown = [replace(one, digest="", change=0) for one in parts if one.state is State.SENT]
+                await self._calls.mark(box, unknown)
                 box.admit(shown)
 
     async def _read_on(self, box: Box) -> None:

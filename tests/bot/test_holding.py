@@ -114,8 +114,7 @@ async def test_of_two_that_take_at_once_each_run_goes_to_one(database: Database)
         names = [f"r{n}" for n in range(20)]
         await begun(first, *names)
         await first.let_go()
-        both = await asyncio.gather(taken(first), taken(second))
-        both += [await taken(first), await taken(second)]
+        both = [*await asyncio.gather(taken(first), taken(second)), await taken(first), await taken(second)]
         assert sorted(run for each in both for run in each) == sorted(names)
 
 
@@ -236,7 +235,8 @@ async def test_a_run_that_could_not_be_told_is_taken_up_again_by_the_same_bot(
     chat = (await app.enter("web", "ali")).id
     await app.take(chat, CodeSent("print(1)"), "code")
     await until(lambda: bool(runner.submitted))
-    told, failed = app._tell, []
+    told = app._tell
+    failed: list[Result] = []
 
     async def failing(chat: str, result: Result) -> None:
         if not failed:

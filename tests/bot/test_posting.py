@@ -13,6 +13,7 @@ from bot.app import SystemDice
 from bot.engine.effects import Edit, Say, Turn
 from bot.engine.replies import CodeBlock, Paragraph, Reply, Text
 from bot.engine.session import Session
+from bot.ports import Shown  # noqa: TC001 - the only use here is a name
 from bot.posting.boxes import Drawing
 from bot.posting.courier import Courier
 from bot.posting.errors import BusyError, GoneError, MissingError, NotSentError, PostingError, UnsureError
@@ -226,6 +227,23 @@ async def test_of_several_states_only_the_newest_goes_out(chatting: Chatting) ->
     await chatting.say(courier, Say(reply("0%"), "a"), *(Edit("a", reply(f"{n}%")) for n in range(1, 90)))
     await courier.idle()
     assert chatting.line.calls == ["send 89%"]
+
+
+async def test_an_older_state_that_comes_late_does_not_take_the_place_of_a_newer_one(chatting: Chatting) -> None:
+    first, second = await chatting.courier(), await chatting.courier()
+    await chatting.say(first, Say(reply("0%"), "a"))
+    await first.idle()
+    late: list[Shown] = []
+    for text in ("50%", "done"):
+        opened = await chatting.store.open(chatting.chat, "")
+        assert opened is not None
+        turn = Turn(Session("x"), (Edit("a", reply(text)),))
+        late += await chatting.store.commit(chatting.chat, "", opened.revision, turn, NOW) or ()
+    await second.show(chatting.chat, late[1])
+    await second.idle()
+    await first.show(chatting.chat, late[0])
+    await first.idle()
+    assert chatting.line.calls == ["send 0%", "edit done"]
 
 
 async def test_parts_that_come_go_and_change_their_kind_are_sent_removed_and_replaced(chatting: Chatting) -> None:
