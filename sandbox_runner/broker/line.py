@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import nats
+import nkeys
 from nats.aio.client import Client
 from nats.errors import Error
 
@@ -22,6 +23,8 @@ FAULTS = (Error, TimeoutError, OSError)
 """What the client raises when the broker is away, slow, or says no."""
 AGAIN_S = 0.25
 FIRST_S = 5.0
+KEY_S = 1.0
+"""So often the file of the key is looked at."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -62,14 +65,21 @@ async def connect(
             refused.set()
 
     options: dict[str, object] = {"tls": tls} if secure else {}
+    keeping: list[asyncio.Task[None]] = []
     if broker.seed_file is not None:
         options["nkeys_seed"] = str(broker.seed_file)
+
+    async def closed() -> None:
+        for task in keeping:
+            task.cancel()
+
     connecting = asyncio.ensure_future(
         nats.connect(
             f"{'tls' if secure else 'nats'}://{parts.netloc}",
             name=name,
             error_cb=fault,
             reconnected_cb=reconnected,
+            closed_cb=closed,
             connect_timeout=3,
             reconnect_time_wait=AGAIN_S,
             max_reconnect_attempts=-1,
@@ -84,13 +94,41 @@ async def connect(
     try:
         await asyncio.wait({connecting, refusal}, timeout=FIRST_S, return_when=asyncio.FIRST_COMPLETED)
         if connecting.done():
-            return connecting.result()
+            line = connecting.result()
+            if broker.seed_file is not None:
+                keeping.append(asyncio.create_task(_follow_key(line, broker.seed_file)))
+            return line
     except (*FAULTS, ValueError, ImportError) as error:
         raise _lost(broker, f"{type(error).__name__} {str(error)[:120]}") from None
     finally:
         refusal.cancel()
         connecting.cancel()
     raise _lost(broker, why[0])
+
+
+async def _follow_key(line: Client, seed_file: Path) -> None:
+    """Connect anew with another key once the file has one, so that a key is changed while jobs go on."""
+    known = await asyncio.to_thread(_key, seed_file)
+    while not line.is_closed:
+        await asyncio.sleep(KEY_S)
+        now = await asyncio.to_thread(_key, seed_file)
+        if now and now != known:
+            try:
+                line._setup_nkeys_seed_connect()  # noqa: SLF001 - the client reads the public half only when it is made
+            except (OSError, ValueError, nkeys.NkeysError) as fault:
+                LOG.warning("broker: %s holds no key: %s", seed_file, type(fault).__name__)
+                continue
+            known = now
+            LOG.info("broker: connecting anew with the key that %s holds now", seed_file)
+            await line.force_reconnect()
+
+
+def _key(seed_file: Path) -> bytes:
+    """Give what stands in a file; nothing while it is not there."""
+    try:
+        return seed_file.read_bytes().strip()
+    except OSError:
+        return b""
 
 
 def _lost(broker: Broker, why: str) -> UnavailableError:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -144,11 +145,53 @@ async def test_a_key_is_changed_without_a_stop(guarded: Guarded) -> None:
     await until_out(old)
 
 
-async def until_in(broker: Broker) -> Client:
+async def test_keys_of_a_bot_and_a_runner_at_work_are_changed_and_no_job_is_lost(
+    guarded: Guarded, tmp_path: Path
+) -> None:
+    bot = BrokerRunner(guarded.broker("bot"), KEY, TIMES)
+    stand_in = StandInRunner(tmp_path, "not used, but long enough")
+    line = await connect(guarded.broker("r1"), "r1", inbox="_INBOX.r1")
+    puller = Puller(line, "r1", "life", stand_in.dispatcher, stand_in._journal, TIMES)
+    await puller.start()
+    endings: list[Ending] = []
+    changed = False
+
+    async def work() -> None:
+        number = 0
+        while not changed or number < 10:
+            endings.append(await ending(bot, f"a-{number}", "sleep 0.05"))
+            number += 1
+
+    working = asyncio.create_task(work())
+    for name in ("r1", "bot"):
+        old = (guarded.folder / f"{name}.nk").read_bytes()
+        (guarded.folder / f"{name}-old.nk").write_bytes(old)
+        fresh = guarded.folder / f"{name}-new.nk"
+        assert users(guarded.folder, "add", name, "--seed", str(fresh)) == 0
+        guarded.server.reload()
+        await (await until_in(Broker(guarded.server.address, fresh), name)).close()  # both are accepted now
+        await (await until_in(Broker(guarded.server.address, guarded.folder / f"{name}-old.nk"), name)).close()
+        shutil.copyfile(fresh, guarded.folder / f"{name}.nk")
+        await asyncio.sleep(2.0)
+        assert users(guarded.folder, "keep-newest", name) == 0
+        guarded.server.reload()
+        await until_out(Broker(guarded.server.address, guarded.folder / f"{name}-old.nk"))
+    count = len(endings)
+    changed = True
+    await working
+    assert await ending(bot, "b-1", "say x") is Ending.OK
+    assert len(endings) > count
+    assert set(endings) == {Ending.OK}
+    await puller.drain(0.0)
+    await line.close()
+    await bot.close()
+
+
+async def until_in(broker: Broker, name: str = "r1") -> Client:
     async with asyncio.timeout(10):
         while True:
             try:
-                return await connect(broker, "r1", inbox="_INBOX.r1")
+                return await connect(broker, name, inbox=f"_INBOX.{name}")
             except UnavailableError:
                 await asyncio.sleep(0.05)
 
