@@ -143,7 +143,9 @@ async def test_a_channel_that_is_deleted_while_code_runs_stops_nothing(serve: Se
         runner.lasts_s = 60
         await world.sara.send(gone, world.mention(FENCED))
         await bot.chat.idle()
-        await bot.chat.client.get_channel(gone.id).delete()
+        channel = bot.chat.client.get_channel(gone.id)
+        assert isinstance(channel, discord.TextChannel)
+        await channel.delete()
         await bot.env.advance_time(60)
         runner.lasts_s = 0
         await bot.idle()
