@@ -23,8 +23,9 @@ PATIENCE_S = 20.0
 """So long a connection is tried for: a server that restarts, or a file that another program locks for ten seconds."""
 _FIRST_PAUSE_S = 0.05
 _LAST_PAUSE_S = 1.0
-_AWAY = ("08", "40", "53", "55P03", "57", "58")
-"""Classes of SQLSTATE that pass: connection, rollback, no room, lock, stopped by an operator, the system."""
+_READ_ONLY = "25006"
+_AWAY = ("08", _READ_ONLY, "40", "53", "55P03", "57", "58")
+"""Classes of SQLSTATE that pass: connection, demoted, rollback, no room, lock, stopped by an operator, the system."""
 _SQLITE_AWAY = frozenset({5, 6, 10, 13, 14, 15})
 """SQLite's codes that pass: busy, locked, input and output, full, cannot be opened, protocol of locks."""
 
@@ -68,6 +69,8 @@ class Door:
         except Exception as error:
             if not away(error):
                 raise
+            if isinstance(error, DBAPIError) and _state(error) == _READ_ONLY:
+                await self._engine.dispose()  # another server may be the first one now: connections are made anew
             message = f"the database is locked or away: {brief(error)}"
             raise StoreAwayError(message) from error
 
@@ -96,11 +99,17 @@ def away(error: BaseException) -> bool:
     code = getattr(cause, "sqlite_errorcode", None)
     if isinstance(code, int):
         return code & 0xFF in _SQLITE_AWAY
-    state = str(getattr(cause, "sqlstate", None) or "")
+    state = _state(error)
     if isinstance(error, DBAPIError):
         return error.connection_invalidated or state.startswith(_AWAY) or (not state and "connection" in str(cause))
     # What asyncpg raises while it connects comes as it is; the package need not be there.
     return type(error).__module__.startswith("asyncpg") and state.startswith(_AWAY)
+
+
+def _state(error: BaseException) -> str:
+    """Give the SQLSTATE; empty where there is none."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return str(getattr(cause, "sqlstate", None) or "")
 
 
 def brief(error: BaseException) -> str:
