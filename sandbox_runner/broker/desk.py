@@ -25,7 +25,14 @@ MOST_A_LEARNER = 20
 class Desk:
     """What the parts of the bot's end share; `open` gives the broker's depot, connecting if need be."""
 
-    def __init__(self, key: bytes, times: Times, open_depot: Callable[[], Awaitable[Depot]]) -> None:
+    def __init__(
+        self,
+        key: bytes,
+        times: Times,
+        open_depot: Callable[[], Awaitable[Depot]],
+        most_a_learner: int = MOST_A_LEARNER,
+    ) -> None:
+        self.most_a_learner = most_a_learner
         self.key = key
         self.times = times
         self.open = open_depot
@@ -50,7 +57,7 @@ class Desk:
         follow.since = self.now()
         if follow.cancelled:
             self.conclude(follow, Ending.CANCELLED)
-        elif not first and self.held.of(follow.job.learner) >= MOST_A_LEARNER:
+        elif not first and self.held.of(follow.job.learner) >= self.most_a_learner:
             self.conclude(follow, Ending.RATE_LIMITED)
         elif not first and len(self.held) >= MOST_HELD:
             self.conclude(follow, Ending.QUEUE_FULL)

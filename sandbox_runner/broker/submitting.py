@@ -17,7 +17,7 @@ from sandbox_runner.broker import names
 from sandbox_runner.broker.assigning import Assigner
 from sandbox_runner.broker.choosing import together
 from sandbox_runner.broker.depot import Depot
-from sandbox_runner.broker.desk import Desk, away, closed
+from sandbox_runner.broker.desk import MOST_A_LEARNER, Desk, away, closed
 from sandbox_runner.broker.ends import Ends
 from sandbox_runner.broker.following import Follow
 from sandbox_runner.broker.letters import Assignment, job_letter
@@ -45,10 +45,15 @@ async def _lasting(work: Callable[[], Awaitable[None]]) -> None:
 class BrokerRunner:
     """All runners behind a broker, as one: the shape of a runner's client."""
 
-    def __init__(self, broker: Broker, key: bytes, times: Times | None = None) -> None:
-        """Keep where the broker is, and the key of proofs, the same in every process of this bot."""
+    def __init__(
+        self, broker: Broker, key: bytes, times: Times | None = None, most_a_learner: int = MOST_A_LEARNER
+    ) -> None:
+        """Keep where the broker is, and the key of proofs, the same in every process of this bot.
+
+        So many jobs of one learner may wait here; more are turned away.
+        """
         self._broker = broker
-        self._desk = Desk(key, times or Times(), self._open)
+        self._desk = Desk(key, times or Times(), self._open, most_a_learner)
         self._roster = Roster(self._desk)
         self._ends = Ends(self._desk)
         self._assigner = Assigner(self._desk, self._roster, self._ends)
