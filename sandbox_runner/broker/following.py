@@ -129,6 +129,6 @@ class Held:
 
     def order(self) -> Iterator[Follow]:
         """Give all in the order in which they will go if nothing else comes."""
-        rounds = [list(jobs) for jobs in self._by_learner.values()]
+        rounds = list(self._by_learner.values())
         longest = max((len(jobs) for jobs in rounds), default=0)
         return (jobs[turn] for turn in range(longest) for jobs in rounds if turn < len(jobs))

@@ -2,7 +2,8 @@
 
 The two round trips alternate in paired rounds of one process; the runners are stand-ins in processes of their own, two
 slots each, and one bot gives them jobs of 64 learners: such that end at once, where the bot and the server are what
-limits, and such that last 100 ms, where the runners should be. The server syncs every write. One JSON document.
+limits, and such that last 100 ms, where the runners should be. Then 10,000 jobs of 100 learners are queued at once,
+and the wait for each learner's next answer is held against a fair round. The server syncs every write. One JSON document.
 """
 
 import asyncio
@@ -14,12 +15,14 @@ import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "standins"), str(TESTS / "sandbox_runner" / "broker")]
 
 from fleet import KEY, Fleet, fleet, job  # noqa: E402 - the tests' own folders are on the path only now
+from stand_in import TIMES  # noqa: E402
 
 from sandbox_runner.broker.line import Broker, connect  # noqa: E402
 from sandbox_runner.broker.pulling import Puller  # noqa: E402
@@ -32,6 +35,7 @@ ROUNDS = 30
 BLOCK = 5
 JOBS = {"say x": 300, "sleep 0.1": 120}
 LEARNERS = 64
+QUEUED, QUEUERS = 10_000, 100
 SECRET = "only for this process"  # noqa: S105 - nobody else can reach the socket
 RULES = Rules(a_minute=1_000_000, a_learner=64, keep_count=100)
 
@@ -98,6 +102,54 @@ async def jobs_a_second(one: Fleet, runners: int, source: str) -> float:
     return rate
 
 
+async def fairness(one: Fleet) -> dict[str, float]:
+    """Queue all jobs at once, and compare the wait for each learner's next answer with a round of all learners.
+
+    Fair is that each learner is answered once a round: as many jobs as there are learners, at the rate that was seen.
+    When half of them ended, somebody new sends one job.
+    """
+    bot = BrokerRunner(Broker(one.server.address), KEY, TIMES, most_a_learner=QUEUED // QUEUERS)
+    one.bots.append(bot)
+    for number in range(4):
+        one.launch(f"r{number + 1}")
+    await one.lives(bot, 8)
+    ends: dict[int, list[float]] = {learner: [] for learner in range(QUEUERS)}
+    half = asyncio.Event()
+    clock = time.perf_counter
+    began = clock()
+
+    async def run(learner: int, number: int) -> None:
+        await one.result(bot, job(f"q{learner}-{number}"))
+        ends[learner].append(clock() - began)
+        if sum(map(len, ends.values())) == QUEUED // 2:
+            half.set()
+
+    async def newcomer() -> float:
+        await half.wait()
+        came = clock()
+        await one.result(bot, job("newcomer-1"))
+        return clock() - came
+
+    coming = asyncio.create_task(newcomer())
+    await asyncio.gather(*(run(learner, number) for number in range(QUEUED // QUEUERS) for learner in range(QUEUERS)))
+    took = clock() - began
+    round_s = QUEUERS * took / QUEUED
+    waits = sorted(later - before for each in ends.values() for before, later in pairwise(each))
+    return {
+        "jobs": QUEUED,
+        "learners": QUEUERS,
+        "seconds": round(took, 1),
+        "fair_wait_s": round(round_s, 3),
+        "wait_median_over_fair": round(statistics.median(waits) / round_s, 2),
+        "wait_p99_over_fair": round(waits[int(len(waits) * 0.99)] / round_s, 2),
+        "wait_longest_over_fair": round(waits[-1] / round_s, 2),
+        "newcomer_over_fair": round(await coming / round_s, 2),
+        "learners_last_ends_apart_in_rounds": round(
+            (max(each[-1] for each in ends.values()) - min(each[-1] for each in ends.values())) / round_s, 2
+        ),
+    }
+
+
 async def main() -> dict[str, object]:
     """Measure and summarise."""
     with tempfile.TemporaryDirectory() as name:
@@ -110,6 +162,10 @@ async def main() -> dict[str, object]:
                 place.mkdir()
                 async with fleet(place) as one:
                     found[runners] = await jobs_a_second(one, runners, source)
+        place = Path(name) / "fair"
+        place.mkdir()
+        async with fleet(place) as one:
+            fair = await fairness(one)
     medians = {each: statistics.median(seen) * 1e3 for each, seen in times.items()}
     ratios = sorted(far / near for far, near in zip(times["nats"], times["socket"], strict=True))
     return {
@@ -121,6 +177,7 @@ async def main() -> dict[str, object]:
         "ratio": round(statistics.median(ratios), 1),
         "empty_jobs_a_second": _by_runners(rates["say x"]),
         "jobs_of_100_ms_a_second": _by_runners(rates["sleep 0.1"]),
+        "queue": fair,
     }
 
 
