@@ -3,7 +3,7 @@
 The two round trips alternate in paired rounds of one process; the runners are stand-ins in processes of their own, two
 slots each, and one bot gives them jobs of 64 learners: such that end at once, where the bot and the server are what
 limits, and such that last 100 ms, where the runners should be. Then 10,000 jobs of 100 learners are queued at once,
-and the wait for each learner's next answer is held against a fair round. The server syncs every write. One JSON document.
+and the wait for each learner's next answer is held against a fair round. The server syncs every write. JSON.
 """
 
 import asyncio

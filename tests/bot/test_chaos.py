@@ -90,6 +90,7 @@ async def test_at_ten_random_points_every_job_is_answered_exactly_once_and_in_or
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)
 async def test_at_two_hundred_random_points_every_job_is_answered_exactly_once_and_in_order(
     tmp_path: Path, postgres_server: PostgresServer
 ) -> None:
