@@ -7,11 +7,14 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .mistakes.source import dotted
+
 _CLOCKS = {
     *("perf_counter", "perf_counter_ns", "time", "time_ns", "monotonic", "monotonic_ns"),
     *("process_time", "process_time_ns", "thread_time", "default_timer"),
 }
 _MODULES = {"time", "timeit"}
+_TIMED_BY = frozenset({"timeit", "torch.utils.benchmark", "triton.testing"})
 _TIMERS = {"timeit", "repeat", "Timer", "do_bench", "do_bench_cudagraph"}
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 
@@ -61,40 +64,22 @@ def _aliases(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
 def _uses_timer(body: list[ast.stmt]) -> bool:
     """Whether a timer of `timeit`, torch or Triton is set to work, and so measures by itself."""
     nodes = [node for statement in body for node in ast.walk(statement)]
-    modules = {
-        "timeit": {"timeit"},
-        "torch.utils.benchmark": {"torch.utils.benchmark"},
-        "triton.testing": {"triton.testing"},
-    }
-    names: set[str] = set()
+    bases, names = set(_TIMED_BY), set[str]()
     for node in nodes:
         match node:
             case ast.Import(names=aliases):
-                for alias in aliases:
-                    if alias.name in modules and alias.asname:
-                        modules[alias.name].add(alias.asname)
+                bases |= {alias.asname for alias in aliases if alias.name in _TIMED_BY and alias.asname}
             case ast.ImportFrom(module=str(module), names=aliases):
-                for alias in aliases:
-                    whole = f"{module}.{alias.name}"
-                    if whole in modules:
-                        modules[whole].add(alias.asname or alias.name)
-                    elif module in modules and alias.name in _TIMERS:
-                        names.add(alias.asname or alias.name)
-    bases = {base for found in modules.values() for base in found}
+                known = [(alias.asname or alias.name, alias.name) for alias in aliases]
+                bases |= {called for called, name in known if f"{module}.{name}" in _TIMED_BY}
+                names |= {called for called, name in known if module in _TIMED_BY and name in _TIMERS}
     for node in nodes:
-        if isinstance(node, ast.Call):
-            base, _, attr = _dotted(node.func).rpartition(".")
-            if (base in bases and attr in _TIMERS) or (not base and attr in names):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in names:
+                return True
+            case ast.Call(func=ast.Attribute(value=base, attr=attr)) if attr in _TIMERS and dotted(base) in bases:
                 return True
     return False
-
-
-def _dotted(node: ast.expr) -> str:
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join(reversed([*parts, node.id])) if isinstance(node, ast.Name) else ""
 
 
 def _readings(statement: ast.stmt, modules: set[str], names: set[str]) -> Iterator[ast.Call]:

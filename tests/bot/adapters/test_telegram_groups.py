@@ -208,10 +208,7 @@ async def test_a_group_that_becomes_a_supergroup_goes_on_with_its_quiz(place: Pl
         before.send("/group 1")
         await before.sees("سؤال للجميع")
         await bot.idle()
-        place.world.migrated[-55] = -100_55
-        place.world.update(message={"message_id": 9, "date": 1, "chat": {"id": -55, "type": "group"},
-                                    "from": {"id": 7, "is_bot": False, "first_name": "x"},
-                                    "migrate_to_chat_id": -100_55})  # fmt: skip
+        place.world.becomes_supergroup(-55, -100_55, member=7)
         after = place.person(7, -100_55)
         after.send("/group 1")
         await after.sees("لم ينته بعد")

@@ -134,6 +134,13 @@ class World:
         self.news.set()
         return self._last_update
 
+    def becomes_supergroup(self, group: int, to: int, member: int) -> None:
+        """Give a group its new number, and tell of it as the platform does."""
+        self.migrated[group] = to
+        self.update(message={"message_id": 9, "date": 1, "chat": {"id": group, "type": "group"},
+                             "from": {"id": member, "is_bot": False, "first_name": "x"},
+                             "migrate_to_chat_id": to})  # fmt: skip
+
     def deliver_again(self, count: int = 1) -> None:
         """Deliver the last updates a second time, though they were confirmed."""
         self.updates = [*self.confirmed[-count:], *self.updates]
