@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def test_an_unknown_model_is_said_before_anything_is_loaded() -> None:
 
 @pytest.mark.sandbox
 def test_every_way_is_a_line_and_a_missing_library_is_said_by_name(learners_python: Path) -> None:
-    options = ["--small", "--no-compile", "--seconds", "0.01", "--types", "float32,bfloat16"]
+    options = ["--small", "--no-compile", "--seconds", "90", "--each", "0.01"]
     models = ["--models", "DistilBERT,ResNeXt-101-32x8d"]
     ran = subprocess.run(
         [str(learners_python), "-I", "-B", str(PROGRAM), *options, *models],
@@ -33,7 +34,15 @@ def test_every_way_is_a_line_and_a_missing_library_is_said_by_name(learners_pyth
         timeout=110,
     )
     head, *lines = map(json.loads, ran.stdout.splitlines())
-    assert head["small"] is True
-    assert len(lines) == 8
-    assert all(line["median_ms"] > 0 for line in lines[:4])
-    assert all(line["error"] == "LookupError: timm is missing" for line in lines[4:])
+    assert head == {"ceilings": {}, "gpu": ""}
+    ways = {
+        name: sorted((line["work"], line["dtype"]) for line in lines if line["model"] == name)
+        for name in models[1].split(",")
+    }
+    assert ways["DistilBERT"] == sorted(product(["forward", "train"], ["tf32", "bfloat16"]))
+    assert ways["ResNeXt-101-32x8d"] == sorted(product(["forward", "train"], ["tf32", "bfloat16", "float16"]))
+    for line in lines:
+        if line["model"] == "DistilBERT":
+            assert line["median_ms"] > 0
+        else:
+            assert line["error"] == "LookupError: timm is missing"
