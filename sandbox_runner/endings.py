@@ -147,7 +147,7 @@ def _stopped(facts: Facts) -> Verdict | None:
         return Verdict(Ending.TAMPERED)
     if facts.cause is Cause.OUTPUT:
         return Verdict(Ending.OUTPUT_LIMIT, Reached("output_ceiling_bytes", limits.output_ceiling_bytes, "bytes"))
-    if facts.cause is Cause.CPU or _signal(ended) == signal.SIGXCPU:
+    if facts.cause is Cause.CPU or _signal(ended) == signal.SIGXCPU or _spent(ended, limits):
         return Verdict(Ending.CPU_LIMIT, Reached("cpu_s", limits.cpu_s, "s"))
     if ended.watchdog == "processes":
         return Verdict(Ending.PROC_LIMIT, Reached("processes", limits.processes, "count"))
@@ -155,6 +155,15 @@ def _stopped(facts: Facts) -> Verdict | None:
     if ended.watchdog == "memory_bytes" or (ended.oom_kills and not clean):
         return Verdict(Ending.OOM_HOST, Reached("memory_bytes", limits.memory_bytes, "bytes"))
     return _timed_out(facts) if facts.cause is Cause.TIME else None
+
+
+def _spent(ended: Ended, limits: Limits) -> bool:
+    """Whether the kernel ended it for its CPU time before our count did: it kills, and says no more.
+
+    A program that has used up its time and then kills itself ends alike, and would have been ended alike.
+    """
+    alone = not (ended.forced or ended.canary_signal or ended.oom_kills or ended.watchdog)
+    return alone and _signal(ended) == signal.SIGKILL and ended.cpu_s >= limits.cpu_s
 
 
 def _timed_out(facts: Facts) -> Verdict:

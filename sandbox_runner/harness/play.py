@@ -21,11 +21,12 @@ def main() -> None:
     play(sys.argv[1], int(sys.argv[2]), None, None)
 
 
-def play(path: str, descriptor: int, awake: Callable[[int], None] | None, ours: Sequence[str] | None) -> None:
+def play(path: str, descriptor: int, awake: Callable[[int, bytes], None] | None, ours: Sequence[str] | None) -> None:
     """Answer the first question, `start`, then serve as its `kind` says: `run` or `time`.
 
-    A warm start, whose libraries were loaded before the number of threads was known, gives `awake` to tell them; and
-    `ours`, the names of what is ours among the loaded modules: to look for them would touch the memory of thousands.
+    A warm start, whose libraries were loaded before the number of threads was known, gives `awake` to tell them, as
+    the code needs; and `ours`, the names of what is ours among the loaded modules: to look for them would touch the
+    memory of thousands.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if folder not in sys.path:
@@ -47,11 +48,11 @@ def play(path: str, descriptor: int, awake: Callable[[int], None] | None, ours: 
             stream.reconfigure(encoding="utf-8", errors=errors, line_buffering=True)
     for name in THREADS:
         os.environ[name] = str(int(asked.get("threads", 1)))
-    if awake is not None:
-        awake(int(asked.get("threads", 1)))
-    sys.argv = [path]
     with open(path, "rb") as file:
         content = file.read()
+    if awake is not None:
+        awake(int(asked.get("threads", 1)), content)
+    sys.argv = [path]
     line.answer(asked["nonce"], python=sys.version.partition(" ")[0])
     serve(line, content.decode("utf-8", "surrogatepass"), path)
 

@@ -88,7 +88,7 @@ class Gvisor:
     def _config(self, job: Staged, mountpoint: Path, doors: Path) -> dict[str, object]:
         """The container as the OCI runtime specification describes one."""
         policy, uid = self.host.policy, self.host.shown_uid(job)
-        rlimits = self.host.rlimits(job) | {"NPROC": job.limits.processes}  # the keeper has another uid
+        rlimits = self.host.rlimits(job, counted=False) | {"NPROC": job.limits.processes}  # the keeper has another uid
         return {
             "ociVersion": "1.0.0",
             "process": {

@@ -2,13 +2,16 @@
 
 import asyncio
 import base64
+import os
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from sandbox_runner.protocol import Ending, Job, JobKind, Phase, Progress
+from sandbox_runner.sandbox.port import Confined, Sandbox, Staged
+from sandbox_runner.worker import SandboxWorker
 
 if TYPE_CHECKING:
     from conftest import Walls
@@ -130,6 +133,36 @@ async def test_a_time_out_of_waiting_code_says_that_it_computed_nothing(walls: "
     result = await walls.run("import time\ntime.sleep(99)", replace(walls.small, run_s=0.8))
     assert result.ending is Ending.TIMEOUT_WALL
     assert "used_no_cpu" in {note.code for note in result.notes}
+
+
+@dataclass
+class Uncounted:
+    """Walls whose jobs compute more between two looks at their time than they may: nobody has counted it yet."""
+
+    sandbox: Sandbox
+
+    async def start(self, job: Staged) -> Confined:
+        confined = await self.sandbox.start(job)
+        confined.cpu_s = lambda: None  # type: ignore[method-assign]
+        return confined
+
+    async def close(self) -> None:
+        """Nothing is kept here."""
+
+
+async def test_a_job_that_the_kernel_ends_for_its_time_before_our_count_does_reached_its_limit(walls: "Walls") -> None:
+    own = "import resource\nresource.setrlimit(resource.RLIMIT_CPU, (1, 1))\nwhile True: pass"
+    worker = SandboxWorker(Uncounted(walls.sandbox), walls.worker.machine, grace_s=1.0)
+    job = Job("a", JobKind.RUN, own, "learner", limits=replace(walls.small, cpu_s=0.5))
+    result = await worker.run_job(job, 0, lambda _: None)
+    assert (result.ending, result.reached and result.reached.name) == (Ending.CPU_LIMIT, "cpu_s")
+
+
+def test_the_kernels_limit_of_time_lies_beyond_what_all_cores_compute_between_two_looks(walls: "Walls") -> None:
+    staged = Staged("a", b"", "code.py", replace(walls.small, cpu_s=30.0))
+    spare = walls.sandbox.host.rlimits(staged)["CPU"] - 30
+    assert spare >= 1.0 * len(os.sched_getaffinity(0))
+    assert walls.sandbox.host.rlimits(staged, counted=False)["CPU"] == 31
 
 
 async def test_warnings_of_one_place_are_folded(walls: "Walls") -> None:

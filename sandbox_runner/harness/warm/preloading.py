@@ -7,6 +7,7 @@ the learners' environment holds; no line of a learner's is run.
 import contextlib
 import importlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +20,7 @@ _KNOWS_DEVICES = (
     "torch.utils._triton", "torch._inductor.utils", "torch._inductor.codecache", "torch._inductor.runtime",
     "torch._dynamo.device_interface",
 )  # fmt: skip
+_OF_NUMPY = re.compile(rb"numpy|scipy|sklearn|skimage|pandas|matplotlib|importlib|__import__|\bexec\b|\beval\b")
 _told: list = []  # type: ignore[type-arg]
 """What sets the threads of numpy's OpenBLAS, which read its variable when it was loaded."""
 
@@ -218,13 +220,17 @@ def forget() -> None:
             getattr(utils, name).clear()
 
 
-def awake(threads: int) -> None:
-    """In a child: chance and a key of its own, and as many threads as the job has; `random` sees to itself."""
+def awake(threads: int, code: bytes) -> None:
+    """In a child: chance and a key of its own, and as many threads as the job has; `random` sees to itself.
+
+    Threads of numpy's OpenBLAS look for work as soon as they are made, some 50 ms on every core, and all of it counts
+    as the job's: they are made only where the code names what computes with numpy, or imports by a name of its making.
+    """
     if (processes := sys.modules.get("multiprocessing.process")) is not None:
         processes.current_process().authkey = os.urandom(32)
     if (numpy := sys.modules.get("numpy")) is not None:
         numpy.random.seed()
-    if threads != 1:
+    if threads != 1 and _OF_NUMPY.search(code):
         for tell in _told:
             tell(threads)
     if (torch := sys.modules.get("torch")) is not None:
