@@ -55,7 +55,8 @@ PROGRESS_EVERY = timedelta(seconds=0.4)
 ASK_RUNNER_EVERY_S = 20.0
 LONG = 10_000
 """Characters or bytes from which a turn is answered in a thread of its own."""
-TRIES = 5
+TRIES, AGAIN_S = 8, 0.01
+"""So often a turn is tried in a chat that others change, and after what pause, which grows with each try."""
 FIRST_ANSWER_S = 10.0
 """So long may the first events wait for the runner's first answer."""
 _LETTERS = string.ascii_lowercase + string.digits
@@ -265,6 +266,7 @@ class App:
                 doubt = None
                 if shown is None:
                     tries += 1
+                    await asyncio.sleep(AGAIN_S * (tries - 1))
                     continue  # the key was taken, or another process changed the chat: look again
                 if leaving is not None:
                     await self._let_go(chat, leaving, shown)

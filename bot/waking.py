@@ -57,11 +57,12 @@ class Expects(Protocol):
 class Waker:
     """One bot's look, at the groups of its platform."""
 
-    def __init__(self, app: Expects, rooms: Rooms, clock: Clock, platform: str) -> None:
+    def __init__(self, app: Expects, rooms: Rooms, clock: Clock, platform: str, every_s: float = EVERY_S) -> None:
         self._app = app
         self._rooms = rooms
         self._clock = clock
         self._platform = platform
+        self._every_s = every_s
 
     async def run(self) -> None:
         """Look until cancelled: first for everything that is under way, then for what is overdue."""
@@ -74,4 +75,4 @@ class Waker:
                 first = False
             except Exception:
                 LOG.exception("a look for what fell due failed")
-            await asyncio.sleep(EVERY_S)
+            await asyncio.sleep(self._every_s)

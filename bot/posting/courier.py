@@ -75,6 +75,7 @@ class Courier(Generic[D]):
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
         self._keeping: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
         self._holder = secrets.token_hex(6)
         self.silenced: set[str] = set()
         """Chats that took nothing any more, until somebody writes there again."""
@@ -83,6 +84,8 @@ class Courier(Generic[D]):
         """Take up what an ended process left."""
         for chat in await self._outbox.behind(self._platform):
             self._begin(chat)
+        if self._look_s is not None:
+            self._looking = asyncio.create_task(self._look_after())
 
     async def close(self, within_s: float = 5.0) -> None:
         """Stop; calls under way have some seconds to end, so that what became of them is known."""
@@ -91,8 +94,9 @@ class Courier(Generic[D]):
             box.news.set()
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=within_s)
-        for task in (*self._tasks, *([self._keeping] if self._keeping is not None else [])):
-            task.cancel()
+        for task in (*self._tasks, self._keeping, self._looking):
+            if task is not None:
+                task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def idle(self) -> None:
@@ -312,6 +316,16 @@ class Courier(Generic[D]):
             for chat in kept:
                 if self._clock() < boxes[chat].lapses_at:
                     boxes[chat].renew_at, boxes[chat].lapses_at = now + self._lease_s / 3, now + self._lease_s
+
+    async def _look_after(self) -> None:
+        """Take up now and then what another process said and brings no more: it was killed, and may not come back."""
+        while True:
+            await asyncio.sleep(self._lease_s)
+            try:
+                for chat in await self._outbox.behind(self._platform, forsaken=True):
+                    self._once_more(chat)
+            except Exception:
+                LOG.exception("what others left could not be looked for")
 
     async def _suspected(self, box: Box) -> None:
         """Bring replies anew over which this process may have put something older when it was frozen in a call."""

@@ -150,8 +150,8 @@ class Outbox(Protocol):
         """
         ...
 
-    async def behind(self, platform: str) -> tuple[str, ...]:
-        """Give the chats with something to go out or to tell."""
+    async def behind(self, platform: str, *, forsaken: bool = False) -> tuple[str, ...]:
+        """Give the chats with something to go out or to tell; of those `forsaken` alone that no process has."""
         ...
 
     async def hold(self, chat: str, holder: str, for_s: float) -> bool:

@@ -23,6 +23,8 @@ from bot.stores.doors import Door
 LOG = logging.getLogger("tasree.outbox")
 
 TRIES, PAUSE_S = 20, 1.0
+_FORSAKEN = timedelta(seconds=5)
+"""After so long nobody is about to bring what was said in a chat that no process has."""
 _OPEN = (State.SENDING.value, State.UNKNOWN.value)
 
 Rows = list[dict[str, Any]]
@@ -122,16 +124,22 @@ class SqlOutbox(sharing.SqlSharing):
             chat: str | None = (await connection.execute(wanted)).scalar_one_or_none()
         return chat
 
-    async def behind(self, platform: str) -> tuple[str, ...]:
-        """Give the chats with something to go out or to tell."""
+    async def behind(self, platform: str, *, forsaken: bool = False) -> tuple[str, ...]:
+        """Give the chats with something to go out or to tell; of those `forsaken` alone that no process has."""
         table, boxes, chats = posted.deliveries, posted.mailboxes, tables.chats
         mine = (
             select(boxes.c.chat)
             .join(chats, chats.c.id == boxes.c.chat)
             .where(chats.c.platform == platform, boxes.c.silent.is_(False))
         )
-        open_ = select(table.c.chat).where(table.c.state.in_(_OPEN), table.c.chat.in_(mine))
         async with self._reader.connect() as connection:
+            if forsaken:
+                now = await sharing.now_of(connection)
+                # Whoever has just said something is about to take the chat: it is theirs to bring.
+                mine = mine.where(
+                    or_(boxes.c.held_by.is_(None), boxes.c.held_until < now), chats.c.changed_at < now - _FORSAKEN
+                )
+            open_ = select(table.c.chat).where(table.c.state.in_(_OPEN), table.c.chat.in_(mine))
             unsaid = (await connection.execute(mine.where(chats.c.last_change > boxes.c.delivered))).scalars().all()
             untold = (await connection.execute(open_)).scalars().all()
         return tuple(dict.fromkeys([*unsaid, *untold]))

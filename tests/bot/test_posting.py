@@ -170,12 +170,15 @@ class Chatting:
         self.chat = chat
         self.line = Line()
 
-    async def courier(self, edit_every_s: float = 0.0) -> Courier[Words]:
+    async def courier(
+        self, edit_every_s: float = 0.0, lease_s: float = 30.0, look_s: float | None = None
+    ) -> Courier[Words]:
         loop = asyncio.get_running_loop()
         quick = Pacing(Limits((9999, 1.0), (9999, 1.0), (9999, 1.0)), loop.time)
         drawing = Drawing(draw=draw, offer=lambda number: Words(f"lost {number}"))
         made: Courier[Words] = Courier(
-            "test", self.store.outbox(), self.store, self.line, drawing, quick, loop.time, edit_every_s, 0.01
+            *("test", self.store.outbox(), self.store, self.line, drawing, quick, loop.time),
+            *(edit_every_s, 0.01, lease_s, look_s),
         )
         await made.start()
         return made
@@ -364,6 +367,23 @@ async def test_two_processes_bring_each_reply_once_and_in_order(shared: Database
         assert chatting.line.calls == [f"send {number}" for number in range(20)]
         for each in couriers:
             await each.close()
+    finally:
+        await one.close()
+        await other.close()
+
+
+@pytest.mark.services
+async def test_what_a_process_said_that_was_killed_before_it_sent_it_is_brought_by_another(shared: Database) -> None:
+    one, other = shared.open(), shared.open()
+    try:
+        killed, second = await opened(one), Chatting(other, "")
+        courier = await second.courier(lease_s=0.1, look_s=0.1)
+        await killed.say(None, Say(reply("kept")))
+        async with asyncio.timeout(20):
+            while not second.line.calls:  # noqa: ASYNC110 - the other looks by itself
+                await asyncio.sleep(0.02)
+        await courier.close()
+        assert second.line.calls == ["send kept"]
     finally:
         await one.close()
         await other.close()

@@ -31,6 +31,8 @@ LOG = logging.getLogger("tasree.discord")
 
 KEPT = timedelta(days=3)
 DOWNLOAD_TRIES, DOWNLOAD_S = 3, 30.0
+OVERDUE = timedelta(seconds=60)
+"""So old is something heard that nobody is answering any more."""
 _MOST_CHATS = 50_000
 
 
@@ -65,18 +67,35 @@ class Hearing:
         self._lanes: Lanes[_Item] = Lanes(self._answer)
         self._chats: dict[str, tuple[str, str]] = {}
         self._rooms = rooms.Rooms(PLATFORM, talk, kept, courier)
+        self._under_way: set[str] = set()
+        self._looking: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Answer what was taken in before and not answered."""
         await self._kept.forget_before(PLATFORM, datetime.now(UTC) - KEPT)
-        for arrival in await self._kept.left(PLATFORM):
+        await self.look()
+        self._looking = asyncio.create_task(self._look_again())
+
+    async def look(self, before: datetime | None = None) -> None:
+        """Take up what was heard (before a time) and nobody answers: a turn failed, or a process died over it."""
+        for arrival in await self._kept.left(PLATFORM, before):
+            if arrival.key in self._under_way:
+                continue
             try:
                 heard = parse.from_json(arrival.body)
             except ValueError:
                 LOG.exception("%s could not be read", arrival.key)
                 await self._kept.write([Done(PLATFORM, arrival.key)])
             else:
-                self._lanes.put(_lane(heard), _Item(heard))
+                self._put(_Item(heard))
+
+    async def _look_again(self) -> None:
+        while True:
+            await asyncio.sleep(OVERDUE.total_seconds())
+            try:
+                await self.look(datetime.now(UTC) - OVERDUE)
+            except Exception:
+                LOG.exception("what is overdue could not be looked for")
 
     async def idle(self) -> None:
         """Wait until everything taken in was answered."""
@@ -84,13 +103,20 @@ class Hearing:
 
     async def close(self) -> None:
         """Stop; what is under way is taken up at the next start."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
         await self._lanes.close()
 
     async def hear(self, heard: Heard, interaction: "discord.Interaction[Any] | None") -> None:
         """Write down what was heard, then answer it in its turn."""
         arrival = Arrival(heard.key, parse.to_json(heard))
         if await self._kept.take_in(PLATFORM, [arrival], datetime.now(UTC)):
-            self._lanes.put(_lane(heard), _Item(heard, interaction))
+            self._put(_Item(heard, interaction))
+
+    def _put(self, item: _Item) -> None:
+        self._under_way.add(item.heard.key)
+        self._lanes.put(_lane(item.heard), item)
 
     # --- one thing of a lane ------------------------------------------------------------------------------------------
 
@@ -107,6 +133,7 @@ class Hearing:
                 event = await self._downloaded(heard.uploads[0]) if heard.uploads else heard.event()
                 await (self._edited if heard.edited else self._take)(heard, event)
         finally:
+            self._under_way.discard(heard.key)
             await self._settled(heard.who, interaction)
         await self._kept.write([Done(PLATFORM, heard.key)])
 

@@ -34,6 +34,8 @@ LOG = logging.getLogger("tasree.discord")
 PACE = Limits(chat=(4, 5.2), group=(4, 5.2), overall=(40, 1.0))
 """Under the platform's five calls in five seconds a channel, and fifty a second in all."""
 START_S = 60.0
+LOOK_S = 0.5
+"""So often a chat with something to wait for is looked at for what another process said there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,17 @@ class DiscordChat:
             draw=self._draw, offer=self._offer, is_group=places.is_group, root=places.root
         )
         pacing = Pacing(self._settings.limits, loop.time)
+        alone = await self._kept.alone()
         self._courier = Courier(
-            PLATFORM, self._kept, store, self._line, drawing, pacing, loop.time, self._settings.edit_every_s
+            PLATFORM,
+            self._kept,
+            store,
+            self._line,
+            drawing,
+            pacing,
+            loop.time,
+            self._settings.edit_every_s,
+            look_s=None if alone else LOOK_S,
         )
 
     async def show(self, chat: str, shown: Shown) -> None:

@@ -16,6 +16,7 @@ from bot.app import App, SystemClock, SystemDice
 from bot.posting.pacing import Limits
 from bot.stores import postgres, sqlite
 from bot.testing import InstantRunner, ParsingChecker
+from bot.waking import Waker
 from content.loader import load_course
 from content.schema import Course
 
@@ -47,8 +48,11 @@ async def serve(course: Course, database: str, url: str, token: str, port: int) 
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     webhook = Webhook("https://bot.example/telegram", "127.0.0.1", port, secret(KEY)) if port else None
+    waker = asyncio.create_task(Waker(app, store, SystemClock(), "telegram", 0.5).run())
     async with chat.serving(app, webhook):
         await stop.wait()
+    waker.cancel()
+    await asyncio.gather(waker, return_exceptions=True)
     await app.close()
     await chat.aclose()
     await store.close()

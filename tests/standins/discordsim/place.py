@@ -14,11 +14,12 @@ from bot.app import App, SystemClock, SystemDice
 from bot.engine.known import Dice
 from bot.ports import Clock, Runner
 from bot.posting.pacing import Limits
-from bot.stores import sqlite
+from bot.stores import postgres, sqlite
 from bot.stores.sql import SqlStore
 from bot.testing import InstantRunner, ParsingChecker
 from content.schema import Course
 
+KEY = b"k" * 32
 QUICK = Limits(chat=(1000, 1.0), group=(1000, 1.0), overall=(1000, 1.0))
 
 
@@ -32,12 +33,18 @@ class Making:
     dice: Dice
     clock: Clock
     questions: bool
+    database: str = ""
+    """The address of a PostgreSQL database; without it a file of SQLite at `path` is used."""
 
     async def made(self) -> tuple[App, DiscordChat, SqlStore]:
         """Make and start the parts, but for the connection."""
         settings = DiscordSettings("", self.path.with_suffix(".commands"), self.questions, QUICK, edit_every_s=0.0)
         chat = DiscordChat(settings, self.course)
-        store = sqlite.open_store(self.path, b"k" * 32, SystemDice().identity)
+        store = (
+            postgres.open_store(self.database, KEY, SystemDice().identity)
+            if self.database
+            else sqlite.open_store(self.path, KEY, SystemDice().identity)
+        )
         await chat.attach(store)
         app = App(
             course=self.course,
@@ -102,9 +109,12 @@ async def served(  # noqa: PLR0913 - what differs between tests
     clock: Clock | None = None,
     *,
     questions: bool = False,
+    database: str = "",
 ) -> AsyncIterator[Bot]:
     """Start a bot; the database at `path` may hold what an earlier one left."""
-    making = Making(course, path, runner or InstantRunner(), dice or SystemDice(), clock or SystemClock(), questions)
+    making = Making(
+        course, path, runner or InstantRunner(), dice or SystemDice(), clock or SystemClock(), questions, database
+    )
     app, chat, store = await making.made()
     bot = Bot(making, app, chat, store, None)
     try:
@@ -116,6 +126,23 @@ async def served(  # noqa: PLR0913 - what differs between tests
     finally:
         await bot.app.close()
         await bot.store.close()
+
+
+@asynccontextmanager
+async def beside(bot: Bot) -> AsyncIterator[Bot]:
+    """Start another bot of the same account and database, as another process would be that has other servers.
+
+    It hears nothing of this world; what it sends arrives there.
+    """
+    app, chat, store = await bot.making.made()
+    chat.client.http = chat.client._connection.http = bot.chat.client.http  # the simulator's way in
+    await chat.hear(app)
+    try:
+        yield Bot(bot.making, app, chat, store, bot.env)
+    finally:
+        await chat.part()
+        await app.close()
+        await store.close()
 
 
 def buttons(message: discord.Message) -> list[str]:
