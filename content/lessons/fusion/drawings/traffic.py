@@ -21,7 +21,7 @@ def draw(axes: Axes, palette: Palette) -> None:
     _memory(axes, 128, palette)
     _note(axes, 178, "3 قراءات و3 كتابات", palette.ink)
     axes.plot([20, 340], [204, 204], color=palette.faint, linewidth=0.6, alpha=0.6)
-    _title(axes, 230, "بعد الدمج: مرور واحد", palette.accent)
+    _title(axes, 230, "بعد الدمج: نواة واحدة", palette.accent)
     _box(axes, (28, 252, 304, 36), palette.accent_fill, palette.accent)
     _mono(axes, (180, 270), "relu(x * 2 + 1)", palette.ink)
     _arrow(axes, (50, 334), (50, 290), palette.accent)
