@@ -85,7 +85,7 @@ class Nursery:
         """`like` are the jobs that children wait for, each with a slot of its own; `hold` holds what they need.
 
         While they rehearse, a job that is `wanted` is not kept waiting: it gets the child as it is. `failed` hears why
-        a parent, or its first child on a GPU, could not get ready, before the next parent is made.
+        a parent, or its first child on a GPU, could not get ready or be proven, before the next parent is made.
         """
         self.name = name
         self._sandbox = sandbox
@@ -171,6 +171,7 @@ class Nursery:
             self._coming = None
         if wrong:
             await parent.end()
+            self._failed(wrong)
             self._give_up("wall_missing", wrong)
             return False
         before, self._parent, self._why = self._parent, parent, ""

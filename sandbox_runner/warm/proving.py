@@ -73,7 +73,8 @@ async def prove_parent(attempt: Try, parent: int) -> str:
             return f"not proven: {result.ending.value} {why} {[note.values for note in result.notes]}"
         passed = [f"{name}: {why}" for name, why in said.items() if why]
         if passed or result.ending is not Ending.OK:
-            return "; ".join(passed) or f"not proven: {result.ending.value}"
+            last = result.fault.last_line if result.fault is not None else ""
+            return "; ".join(passed) or f"not proven: {result.ending.value} {last}".strip()
     return "" if len(set(drawn)) == len(drawn) else "children drew the same by chance"
 
 

@@ -44,6 +44,7 @@ class Kept:
     worker: SandboxWorker
     notes: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     told: list[Wall] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
 
     async def run(
         self, source: str, hear: Callable[[Progress], None] = lambda _: None, device: Device = Device.CPU
@@ -79,7 +80,10 @@ async def kept(
     def note(event: str, **values: object) -> None:
         found.notes.append((event, values))
 
-    nursery = Nursery(sandbox, make, prove, note, rules, quiet=contextlib.nullcontext)
+    def failed(why: str) -> None:
+        found.failed.append(why)
+
+    nursery = Nursery(sandbox, make, prove, note, rules, quiet=contextlib.nullcontext, failed=failed)
     found = Kept(nursery, SandboxWorker(WarmStart(sandbox, nursery, note), Machine(), grace_s=1.0))
     keeping = asyncio.create_task(nursery.keep(found.told.append, lambda: True))
     try:
@@ -138,10 +142,11 @@ async def test_a_parent_that_does_not_prove_itself_gives_no_child_and_the_wall_s
     async with kept(sandbox, proof=lambda _: "signals: process 7 can be signalled") as found:
         await found.until("parent_refused")
         result = await found.run("print(1)")
-        assert (result.ending, result.start) == (Ending.OK, "cold:wall_missing")
+        assert (result.ending, result.start) == (Ending.OK, "cold:wall_missing"), found.notes
         assert found.nursery.pids() == ()
         assert (found.told[0].stands, found.told[0].matters) == (False, False)
         assert "process 7 can be signalled" in found.told[0].detail
+        assert found.failed[0] == "signals: process 7 can be signalled"  # so that the next is made with less
         assert ("cold_start", {"why": "wall_missing"}) in found.notes
 
 

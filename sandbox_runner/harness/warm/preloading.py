@@ -100,6 +100,7 @@ def _untouched(torch: Any, *, seen: int) -> Iterator[None]:  # noqa: ANN401 - a 
     stands = (
         (torch._C, "_cuda_getDeviceCount", count),  # noqa: SLF001 - torch's own names for them
         (torch._C, "_cuda_init", refuse),  # noqa: SLF001
+        (torch._C, "_ensureCUDADeviceGuardSet", lambda: None),  # noqa: SLF001 - counts GPUs past all the others
         (torch.cuda, "_device_count_nvml", count),
         (torch.cuda, "_lazy_init", refuse),
     )

@@ -23,7 +23,8 @@ _MOST_MODULES = 60_000
 
 
 def _where(fault: BaseException) -> str:
-    return "".join(traceback.format_exception(fault))[-1400:]
+    """Tell a fault and where it came from: what went wrong first, for who reads only the beginning."""
+    return f"{type(fault).__name__}: {fault}"[:300] + "\n" + "".join(traceback.format_exception(fault))[-1100:]
 
 
 class Waiting:
