@@ -5,21 +5,24 @@ Law: of two processes one makes the attempt that counts; laid down twice, a job 
 
 import asyncio
 import contextlib
+import logging
 from collections import Counter
 from dataclasses import replace
 
 from sandbox_runner.broker.choosing import choose
 from sandbox_runner.broker.depot import Depot
-from sandbox_runner.broker.desk import Desk, away
+from sandbox_runner.broker.desk import Desk, away, closed
 from sandbox_runner.broker.ends import Ends
 from sandbox_runner.broker.following import Follow, Where
 from sandbox_runner.broker.letters import Assignment, job_letter
 from sandbox_runner.broker.line import AGAIN_S, FAULTS
 from sandbox_runner.broker.names import A_LEARNER, proof
+from sandbox_runner.broker.room import NoRoomError
 from sandbox_runner.broker.roster import Roster
 from sandbox_runner.errors import UnavailableError, WireError
 from sandbox_runner.protocol import Accepted, Ending
 
+LOG = logging.getLogger("tasree.broker")
 PLACES_TOLD = 200
 
 
@@ -44,8 +47,7 @@ class Assigner:
                 else:
                     await self._adopt(depot, follow, kept)
             except (UnavailableError, WireError, *FAULTS) as fault:
-                if self._desk.closed or self._desk.now() - follow.since > self._desk.times.bound_s:
-                    self._desk.fail(follow, fault if isinstance(fault, UnavailableError) else away(fault))
+                if self._given_up(follow, fault, follow.since):
                     return
                 await asyncio.sleep(AGAIN_S)
 
@@ -133,10 +135,25 @@ class Assigner:
                     follow.revision = claimed
                 await self._send(depot, follow)
             except (WireError, *FAULTS) as fault:
-                if self._desk.now() - began > self._desk.times.bound_s:
-                    self._desk.fail(follow, away(fault))
+                if self._given_up(follow, fault, began):
                     return
                 await asyncio.sleep(AGAIN_S)
+
+    def _given_up(self, follow: Follow, fault: Exception, since: float) -> bool:
+        """End a job that could not be sent for the bounded time, or is no longer wanted; say whether it is ended."""
+        desk, full = self._desk, isinstance(fault, NoRoomError)
+        if desk.closed:
+            desk.fail(follow, closed())
+        elif follow.cancelled and (full or desk.now() - follow.cancelled > desk.times.cancel_s):
+            desk.conclude(follow, Ending.CANCELLED)
+        elif desk.now() - since <= desk.times.bound_s:
+            return False
+        elif full:
+            LOG.error("a job is turned away: the broker has no room for it: %s", fault)
+            desk.conclude(follow, Ending.QUEUE_FULL)
+        else:
+            desk.fail(follow, fault if isinstance(fault, UnavailableError) else away(fault))
+        return True
 
     async def _send(self, depot: Depot, follow: Follow) -> None:
         """Lay a job down for its runner. Laid down twice, it lies there once."""
@@ -145,6 +162,7 @@ class Assigner:
         body, headers = job_letter(job, proof(self._desk.key, follow.attempt, follow.runner))
         place = await depot.lay(follow.runner, job.learner, body, headers)
         if follow.where is not Where.GOING:
+            await self._unsend(depot, follow, place)
             return
         if place is None:  # the learner has as many there as may be
             self._desk.attempts.pop(follow.attempt, None)
@@ -158,3 +176,10 @@ class Assigner:
         self._desk.before[follow.job.learner] = follow.runner
         if follow.cancelled:
             await self._ends.cancel(follow)
+
+    async def _unsend(self, depot: Depot, follow: Follow, place: int | None) -> None:
+        """Take back a job that was cancelled while it was laid down."""
+        if follow.cancelled and place:
+            with contextlib.suppress(*FAULTS):
+                await depot.remove(place)
+                await depot.tell_cancel(follow.runner, follow.attempt)

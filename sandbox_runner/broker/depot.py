@@ -33,6 +33,7 @@ from sandbox_runner.broker.names import (
     run_subject,
     token,
 )
+from sandbox_runner.broker.room import of_a_subject, prove, told
 from sandbox_runner.broker.streams import DEAD_READER, admit, prepare
 from sandbox_runner.errors import WireError
 from sandbox_runner.frames import TELL_BYTES, ToldFinished, pack
@@ -41,7 +42,6 @@ from sandbox_runner.protocol import Ending, Finished, Result
 LOG = logging.getLogger("tasree.broker")
 ANSWER_S = 3.0
 READ_S = 5.0
-_FULL = 10077
 _OTHER_REVISION = 10071
 
 
@@ -81,6 +81,10 @@ class Depot:
         if not self._read or last < self._read:  # the broker was emptied: its numbers begin anew
             self._read = last
 
+    async def prove(self) -> None:
+        """Try whether the broker keeps what it is given. Raises as `room.prove`."""
+        await prove(self._line, self._stream)
+
     async def admit(self, runner: str) -> None:
         """Make a runner's consumer, once a connection."""
         if runner not in self._admitted:
@@ -113,7 +117,7 @@ class Depot:
         except APIError as fault:
             if fault.err_code == _OTHER_REVISION:
                 return None
-            raise
+            raise told(fault) from None
         return ack.seq
 
     # --- jobs ---------------------------------------------------------------------------------------------------------
@@ -123,9 +127,9 @@ class Depot:
         try:
             ack = await self._stream.publish(job_subject(runner, learner), body, headers=dict(headers), stream=JOBS)
         except APIError as fault:
-            if fault.err_code == _FULL:
+            if of_a_subject(fault):
                 return None
-            raise
+            raise told(fault) from None
         return ack.seq
 
     async def remove(self, place: int) -> None:
@@ -160,7 +164,11 @@ class Depot:
         except NotFoundError:
             return None
         config = ConsumerConfig(
-            name=f"look-{uuid4().hex}", filter_subject=subject, ack_policy=AckPolicy.NONE, inactive_threshold=30.0
+            name=f"look-{uuid4().hex}",
+            filter_subject=subject,
+            ack_policy=AckPolicy.NONE,
+            inactive_threshold=30.0,
+            mem_storage=True,
         )
         await self._stream.add_consumer(RESULTS, config)
         letters = await self._stream.pull_subscribe_bind(config.name, stream=RESULTS)

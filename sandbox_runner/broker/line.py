@@ -6,7 +6,7 @@ Law: nothing is sent to a broker beyond this host but over TLS.
 import asyncio
 import logging
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -121,6 +121,19 @@ async def _follow_key(line: Client, seed_file: Path) -> None:
             known = now
             LOG.info("broker: connecting anew with the key that %s holds now", seed_file)
             await line.force_reconnect()
+
+
+async def ended(tasks: Iterable["asyncio.Task[None]"]) -> None:
+    """End tasks that talk to a broker.
+
+    Python 3.11's `asyncio.wait_for`, which the client uses, forgets that it was cancelled when what it waited for came
+    at the same moment, so that a task is asked again until it has ended.
+    """
+    left = set(tasks)
+    while left:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=0.5)
 
 
 def _key(seed_file: Path) -> bytes:

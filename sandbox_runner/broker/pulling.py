@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from nats.js.errors import APIError
 
 from sandbox_runner.broker.letters import Beat, end_letters, job_of, refusal_frame, written
-from sandbox_runner.broker.line import AGAIN_S, FAULTS, Broker, connect
+from sandbox_runner.broker.line import AGAIN_S, FAULTS, Broker, connect, ended
 from sandbox_runner.broker.names import (
     JOBS,
     PROOF,
@@ -91,9 +91,7 @@ class Puller:
         told = [task for attempt, task in self._tasks.items() if self._ended(attempt)]
         if told:
             await asyncio.wait(told, timeout=5.0)
-        for task in (*self._loops, *self._tasks.values()):
-            task.cancel()
-        await asyncio.gather(*self._loops, *self._tasks.values(), return_exceptions=True)
+        await ended((*self._loops, *self._tasks.values()))
         with suppress(*FAULTS):
             await self._say_alive(())
             async with asyncio.timeout(1.0):

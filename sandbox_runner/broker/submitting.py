@@ -21,7 +21,7 @@ from sandbox_runner.broker.desk import MOST_A_LEARNER, Desk, away, closed
 from sandbox_runner.broker.ends import Ends
 from sandbox_runner.broker.following import Follow
 from sandbox_runner.broker.letters import Assignment, job_letter
-from sandbox_runner.broker.line import AGAIN_S, FAULTS, Broker, connect
+from sandbox_runner.broker.line import AGAIN_S, FAULTS, Broker, connect, ended
 from sandbox_runner.broker.names import ATTEMPTS, Times, attempt_id
 from sandbox_runner.broker.roster import Roster
 from sandbox_runner.broker.watching import Watch
@@ -65,9 +65,13 @@ class BrokerRunner:
         """Say what the runners can do together.
 
         Raises:
-            UnavailableError: the broker does not answer, or no runner lives.
+            UnavailableError: the broker does not answer or keeps nothing, or no runner lives.
         """
-        await self._open()
+        depot = await self._open()
+        try:
+            await depot.prove()
+        except FAULTS as fault:
+            raise away(fault) from None
         found = together(self._roster.alive())
         if found is None:
             with contextlib.suppress(TimeoutError):
@@ -134,10 +138,7 @@ class BrokerRunner:
     async def close(self) -> None:
         """Leave the broker; jobs go on at their runners, and streams end with UnavailableError."""
         self._desk.closed = True
-        tasks = (*self._loops, *self._desk.tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await ended((*self._loops, *self._desk.tasks))
         for follow in tuple(self._desk.follows.values()):
             self._desk.fail(follow, closed())
         if self._desk.depot is not None:

@@ -30,6 +30,7 @@ class Watch:
         """Look, without end."""
         while True:
             await asyncio.sleep(self._desk.times.beat_s / 4)
+            self._cancelled()
             if self._desk.depot is None or not self._desk.depot.connected:
                 continue
             for follow in tuple(self._desk.follows.values()):
@@ -37,6 +38,13 @@ class Watch:
                     self._waiting(follow)
                 elif follow.where is Where.THERE:
                     self._there(follow)
+
+    def _cancelled(self) -> None:
+        """End what was cancelled a while ago, whatever its runner and the broker say."""
+        for follow in tuple(self._desk.follows.values()):
+            on_its_way = follow.where in {Where.ASKED, Where.GOING, Where.THERE}
+            if on_its_way and follow.cancelled and self._desk.now() - follow.cancelled > self._desk.times.cancel_s:
+                self._desk.conclude(follow, Ending.CANCELLED)
 
     def _waiting(self, follow: Follow) -> None:
         """Give a job back that no living runner could take for the bounded time, or that none ever takes."""
@@ -54,9 +62,6 @@ class Watch:
     def _there(self, follow: Follow) -> None:
         """Take a job back whose runner is silent, or lives and has it no more, or has had it for too long."""
         now, times = self._desk.now(), self._desk.times
-        if follow.cancelled and now - follow.cancelled > times.cancel_s:
-            self._desk.conclude(follow, Ending.CANCELLED)
-            return
         seen = self._roster.seen.get(follow.runner)
         heard = max(seen.at if seen else 0.0, follow.since, self._roster.connected_at)
         if now - heard > times.gone_s:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nats_server import NatsServer
+from nats_server import PLAIN, NatsServer
 from stand_in import TIMES
 
 from sandbox_runner.broker.line import Broker
@@ -87,9 +87,9 @@ class Fleet:
 
 
 @asynccontextmanager
-async def fleet(folder: Path) -> AsyncIterator[Fleet]:
+async def fleet(folder: Path, config: str = PLAIN) -> AsyncIterator[Fleet]:
     """Give a broker that runs, and end everything afterwards."""
-    server = NatsServer(folder / "nats")
+    server = NatsServer(folder / "nats", config)
     await server.start()
     one = Fleet(folder, server)
     try:

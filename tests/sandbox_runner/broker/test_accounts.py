@@ -108,6 +108,7 @@ async def test_a_runners_key_takes_its_own_jobs_and_opens_nothing_else(guarded: 
     line = await connect(guarded.broker("r1"), "r1", inbox="_INBOX.r1")
     puller = Puller(line, "r1", "life", stand_in.dispatcher, stand_in._journal, TIMES)
     await puller.start()
+    assert (await bot.capabilities()).slots
     assert await ending(bot, "a-1", "say x") is Ending.OK
     assert await ending(bot, "b-1", "files 2000000") is Ending.OK
 
