@@ -58,7 +58,8 @@ async def connect(
     async def fault(error: Exception) -> None:
         LOG.warning("broker: %s %s", type(error).__name__, str(error)[:120])
         if isinstance(error, ssl.SSLError):
-            why[:] = [f"its certificate is not trusted: {error.reason}"]
+            said = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else error.reason
+            why[:] = [f"its certificate is not trusted: {said}"]
             refused.set()
         elif "authorization violation" in str(error).lower():
             why[:] = ["it refused this key"]

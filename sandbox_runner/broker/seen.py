@@ -4,11 +4,13 @@ import contextlib
 
 from sandbox_runner.broker.line import FAULTS, Broker, connect
 from sandbox_runner.errors import RunnerError
-from sandbox_runner.looking import Finding, State
+from sandbox_runner.looking import NTP, Finding, State
 
 LEAST = (2, 12)
 """Older servers lose jobs when they are killed."""
 STEPS = (
+    ("expired", f"if this host's clock is right, make another one (deploy/README.md); else {NTP}"),
+    ("not yet valid", f"this host's clock is behind, or the broker's was ahead when it was made: {NTP}"),
     ("certificate", "give the authority that signed it (`*_CA_FILE`), and reach the broker by the name that it bears"),
     ("refused this key", "on its host: users.py add NAME --seed FILE, then nats-server --signal reload"),
     ("TLS is needed", "write nats+tls://, and give the broker a certificate"),

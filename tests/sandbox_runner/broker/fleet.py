@@ -20,6 +20,7 @@ from sandbox_runner.protocol import Finished, Job, JobKind, Result
 
 KEY = b"the tests' own key, 32 bytes....."
 PROGRAM = Path(__file__).with_name("stand_in.py")
+ELSEWHEN = Path(__file__).with_name("elsewhen.py")
 
 
 @dataclass(slots=True)
@@ -38,9 +39,10 @@ class Fleet:
         self.bots.append(one)
         return one
 
-    def launch(self, name: str, slots: int = 2) -> None:
-        """Start a runner."""
-        words = [sys.executable, str(PROGRAM), self.server.address, name, str(self.folder), str(slots)]
+    def launch(self, name: str, slots: int = 2, ahead_s: float = 0.0) -> None:
+        """Start a runner, whose wall clock may be ahead."""
+        host = [str(ELSEWHEN), str(ahead_s)] if ahead_s else []
+        words = [sys.executable, *host, str(PROGRAM), self.server.address, name, str(self.folder), str(slots)]
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(words, stdout=log, stderr=log)
 
