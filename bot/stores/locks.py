@@ -36,6 +36,11 @@ async def incident(connection: AsyncConnection, name: str) -> None:
     await _taken(connection, literal(f"incident:{name}"))
 
 
+async def sweep(connection: AsyncConnection) -> None:
+    """Wait for whoever begins to sweep what is old."""
+    await _taken(connection, literal("sweep"))
+
+
 async def _taken(connection: AsyncConnection, name: ColumnElement[str]) -> None:
     if not is_sqlite(connection):
         await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(name, 0))))

@@ -155,6 +155,7 @@ class SqlOwned:
         """
         table = learned.sweeps
         async with self._writer.begin() as connection:
+            await locks.sweep(connection)
             row = (await connection.execute(select(table).where(table.c.name == _SWEPT))).one_or_none()
             if row is not None and now - _DAILY < row.begun_at <= now:
                 return None
