@@ -92,6 +92,11 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
         inner.walls = cold.walls = tuple(wall.name for wall in walls if wall.stands)
         return (*walls, *(one.wall() for one in nurseries))
 
+    async def close() -> None:
+        if isinstance(worker, GpuWorker):
+            await worker.settle()
+        await outer.close()
+
     async def gauged() -> Gauge:
         attempted = lambda job: worker.run_job(job, 0, _silent)  # noqa: E731 - one expression
         found = await gauge(attempted, shown, default_path(), cuda=bool(gpus))
@@ -108,7 +113,7 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
     inner.ceilings = read_ceilings(default_path(), shown)
     capabilities = Capabilities(kinds=kinds, devices=devices, device_count=len(gpus), slots=slots, machine=shown)
     nurseries = () if nursery is None else (nursery, *on_gpus.values())
-    return Assembled(worker, capabilities, prove, outer.close, gauged, nurseries, looked)
+    return Assembled(worker, capabilities, prove, close, gauged, nurseries, looked)
 
 
 def _nursery(settings: Settings, slots: int, sandbox: Bubblewrap | Gvisor, cold: SandboxWorker) -> Nursery | None:

@@ -85,10 +85,11 @@ class Watch:
     _library: ctypes.CDLL | None = None
     _device: ctypes.c_void_p = field(default_factory=ctypes.c_void_p)
 
-    def look(self) -> Sight:
-        """Look once."""
+    def look(self, *, at_work: bool = True) -> Sight:
+        """Look once; not `at_work`, only at who holds how much of it, which every job waits for."""
         holders = _openers(self.proc, self.gpu.minor) | self._computing()
-        return Sight(self._used(), frozenset(holders - {os.getpid()}), self._busy(), self.clock())
+        busy, mhz = (self._busy(), self.clock()) if at_work else (None, None)
+        return Sight(self._used(), frozenset(holders - {os.getpid()}), busy, mhz)
 
     def begin_listening(self) -> None:
         """Read the kernel's log from here on, where this user may."""

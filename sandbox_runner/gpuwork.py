@@ -1,12 +1,14 @@
 """Runs jobs for GPUs on those that are lent, and gives them back clean; every other job goes by untouched.
 
 Law: a job for a GPU runs on one or not at all, and one for several has them all at once. A job that ended in a way that
-may have left a GPU unwell is followed by a kernel of ours before the next one is let near it.
+may have left a GPU unwell is followed by a kernel of ours before the next one is let near it. An answer that is known
+is told at once; the GPU is nobody's until the driver has cleared the job away and it was seen clean.
 """
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -55,6 +57,7 @@ class GpuWorker:
             most = Reached("gpus", there, "count")
             return self._named(Result(job.id, job.kind, Ending.TOO_FEW_GPUS, job.device, reached=most), ())
         emit(Progress(Phase.START))
+        began = time.perf_counter()
         self.wanted += 1
         try:
             taken = await self._pool.take(job.gpus, partial(self._proving, slot))
@@ -63,23 +66,29 @@ class GpuWorker:
         if taken.why:
             note = Note("gpu_quarantined", {"detail": taken.why[:500]})
             return self._named(Result(job.id, job.kind, Ending.INFRA_ERROR, job.device, notes=(note,)), ())
-        doubt = "a run that was cut short"
+        lent_ms = round((time.perf_counter() - began) * 1e3, 3)
+        doubt, clearing = "a run that was cut short", _Clearing(self._inner.grace_s)
         try:
-            result = await self._inner.run_job(job, slot, emit, _inside(taken.lenders))
+            result = await self._inner.run_job(job, slot, emit, replace(_inside(taken.lenders), later=clearing.take))
             doubt = _doubt(result)
         finally:
-            giving = asyncio.create_task(self._give_back(taken.lenders, doubt))
+            giving = asyncio.create_task(self._give_back(taken.lenders, doubt, clearing))
             self._giving.add(giving)
             giving.add_done_callback(self._giving.discard)
             if doubt or job.kind is not JobKind.RUN:
                 await asyncio.shield(giving)
-        return self._named(result, taken.lenders)
+        return self._named(replace(result, phases_ms={"lend": lent_ms} | result.phases_ms), taken.lenders)
 
-    async def _give_back(self, lenders: Sequence[Lender], doubt: str) -> None:
+    async def _give_back(self, lenders: Sequence[Lender], doubt: str, clearing: "_Clearing") -> None:
         """Look that GPUs are clean and give them back. Nobody has them before; the answer of a clean run is told."""
+        doubt = await clearing.over() or doubt
         if doubt:
             await self.unwell()
         await self._pool.give_back(lenders, doubt)
+
+    async def settle(self) -> None:
+        """Wait until every GPU was given back, with what was made for the jobs that are over."""
+        await asyncio.gather(*self._giving, return_exceptions=True)
 
     async def prove_each(self, slot: int) -> tuple[Wall, ...]:
         """Run a kernel of ours on each GPU of several alone; where it is not right the GPU is in doubt."""
@@ -117,6 +126,30 @@ class GpuWorker:
     def _named(self, result: Result, lenders: Sequence[Lender]) -> Result:
         name = named([lender.gpu.name for lender in lenders or self._pool.lenders[:1]])
         return replace(result, machine=replace(self._inner.machine, device=name))
+
+
+class _Clearing:
+    """What the kernel and the driver still clear away of a job that can run no line any more."""
+
+    def __init__(self, patience_s: float) -> None:
+        self._patience_s = patience_s
+        self._tasks: list[asyncio.Task[bool]] = []
+        self._since = 0.0
+
+    def take(self, rest: Coroutine[None, None, bool]) -> None:
+        """Have it go on while the answer is told."""
+        self._since = time.monotonic()
+        self._tasks.append(asyncio.create_task(rest))
+
+    async def over(self) -> str:
+        """Wait until all is cleared; say what there is to doubt. Work that goes on for long may be a kernel's."""
+        if not self._tasks:
+            return ""
+        cleared = await asyncio.gather(*self._tasks, return_exceptions=True)
+        took_s = time.monotonic() - self._since
+        if not all(one is True for one in cleared):
+            return "something outlived its job"
+        return f"a run that was cleared away only after {took_s:.1f} s" if took_s > self._patience_s else ""
 
 
 async def _nothing() -> None:

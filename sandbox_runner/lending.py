@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from sandbox_runner.gpus import Gpu, Sight
@@ -45,8 +46,8 @@ class Looks(Protocol):
     def gpu(self) -> Gpu:
         """Which one."""
 
-    def look(self) -> Sight:
-        """Look once; may block."""
+    def look(self, *, at_work: bool = True) -> Sight:
+        """Look once; may block. `busy` and the clock are only read where they are wanted."""
 
     def faults(self) -> tuple[str, ...]:
         """Give what the driver has said of faults since the last time."""
@@ -113,7 +114,7 @@ class Lender:
         sight = None
         while time.monotonic() < deadline:
             await asyncio.sleep(_SAMPLE_S)
-            sight = await self._look()
+            sight = await self._look(at_work=True)
             if sight is None:
                 return True  # the driver itself does not answer any more
             if sight.busy is None or sight.busy < _HANG_BUSY:
@@ -129,7 +130,7 @@ class Lender:
 
     async def sight(self) -> Sight | None:
         """Look once, for whoever wants to know; None when the driver does not answer."""
-        return await self._look()
+        return await self._look(at_work=True)
 
     def _shut(self, why: str) -> None:
         if why != self.quarantine:
@@ -166,8 +167,9 @@ class Lender:
                 return why
             await asyncio.sleep(_POLL_S)
 
-    async def _look(self) -> Sight | None:
-        looking = asyncio.get_running_loop().run_in_executor(None, self._watch.look)
+    async def _look(self, *, at_work: bool = False) -> Sight | None:
+        look = partial(self._watch.look, at_work=at_work)
+        looking = asyncio.get_running_loop().run_in_executor(None, look)
         try:
             return await asyncio.wait_for(asyncio.shield(looking), _LOOK_S)
         except TimeoutError:

@@ -1,7 +1,8 @@
 """One job from staging to its result: start it inside the walls, keep its budgets, end it, say how it ended.
 
-Law: whatever happens, nothing of the job is alive when `run_job` returns. The harness's word is bounded by our own
-clocks; our faults come out as `infra_error`, never as the learner's.
+Law: whatever happens, nothing of the job runs when `run_job` returns, and nothing of it is left; of one on a GPU that
+ended by itself the driver may still be clearing away what can run no line, which its lender waits for. The harness's
+word is bounded by our own clocks; our faults come out as `infra_error`, never as the learner's.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ from sandbox_runner.protocol import (
     Progress,
     Result,
 )
-from sandbox_runner.sandbox.port import Confined, Ended, Sandbox, Staged
+from sandbox_runner.sandbox.port import Confined, Ended, Later, Sandbox, Staged
 
 GRACE_S = 2.0
 """So long may exit hooks run once the verdict is known."""
@@ -56,11 +57,13 @@ class GpuInside:
     """The GPUs of one job: the numbers of their device nodes, and whether one works on though the job stands still.
 
     `names` are their own in the same order, by which CUDA inside numbers them from 0 on; empty where none is known.
+    `later`, where given, takes what the driver still clears away of a job whose answer is known.
     """
 
     minors: tuple[int, ...]
     hangs: Callable[[], Awaitable[bool]]
     names: tuple[str, ...] = ()
+    later: Later | None = None
 
 
 class SandboxWorker:
@@ -75,7 +78,7 @@ class SandboxWorker:
         self._sandbox = sandbox
         self.machine = machine
         self.walls = walls
-        self._grace_s = grace_s
+        self.grace_s = grace_s
         self.ceilings: dict[str, float] = {}
 
     async def run_job(self, job: Job, slot: int, emit: Emit, gpu: GpuInside | None = None) -> Result:
@@ -101,7 +104,7 @@ class SandboxWorker:
 
     async def _run_staged(self, job: Job, staged: Staged, emit: Emit, blank: Result, gpu: GpuInside | None) -> Result:
         async with companions(self._sandbox, job, staged) as beside:
-            return await self._run_beside(_Run(job, emit, self._grace_s, beside, gpu), staged, blank)
+            return await self._run_beside(_Run(job, emit, self.grace_s, beside, gpu), staged, blank)
 
     async def _run_beside(self, run: "_Run", staged: Staged, blank: Result) -> Result:
         run.ceilings = self.ceilings
@@ -206,7 +209,8 @@ class _Run:
         if self._channel is not None:
             self._channel.close()
         began = time.perf_counter()
-        waiting = asyncio.create_task(confined.wait())
+        later = self.gpu.later if self.gpu is not None and self.told is not None and not self.cause else None
+        waiting = asyncio.create_task(confined.wait(later))
         if self.cause is Cause.CANCELLED:
             await confined.kill()
         else:
@@ -319,11 +323,15 @@ class _Run:
         self._leave()
         if self._channel is not None:
             self._channel.close()
+        if self.gpu is not None and self.gpu.later is not None:
+            self.confined.may_leave()
+        began = time.perf_counter()
         try:
             async with asyncio.timeout(self.grace_s):
                 await self.confined.main_ended()
         except TimeoutError:
             self.stop(Cause.GRACE)
+        self.phases_ms["exit"] = (time.perf_counter() - began) * 1e3
 
     async def _watch_cpu(self) -> None:
         while True:

@@ -27,6 +27,10 @@ _CHANNEL = 3
 _ABOVE_FIXED = 16
 _CANARY_S = 0.5
 _KILL_S = 5.0
+_END = b"e"
+_LOOK_MS = 1
+_FLAGS, _TIMES, _EXITING = 6, slice(11, 13), 0x4
+"""Of /proc/PID/stat, after the name: PF_EXITING stands there for good once a thread has left its program."""
 _LENGTHS = struct.Struct(">II")
 
 
@@ -59,6 +63,7 @@ class Keeper:
         self._left = 0
         self._room: os.statvfs_result | None = None
         self._counting = False
+        self._may_leave = False
 
     @property
     def waits(self) -> bool:
@@ -92,7 +97,7 @@ class Keeper:
             "canary": -1 if self._canary_status is None else self._canary_status,
             "left": self._left,
             "forced": forced,
-            "cpu_s": usage.children_user + usage.children_system,
+            "cpu_s": usage.children_user + usage.children_system + self._unreaped_s(),
             "free_bytes": room.f_bavail * room.f_frsize,
             "free_inodes": room.f_favail,
         })  # fmt: skip
@@ -140,21 +145,53 @@ class Keeper:
             os.setresuid(self._uid, self._uid, self._uid)
 
     def _watch(self, wake: int) -> bool:
-        """Wait for the end of the main process, or for the runner to ask for it; True when the runner asked."""
+        """Wait for the end of the main process, or for the runner to ask for it; True when the runner asked.
+
+        Once the runner has its verdict, a main process of which no thread can run a line any more has ended for us:
+        what the kernel still clears away of it, such as its work on a GPU, may take long, and can do nothing.
+        """
         poll = select.poll()
         poll.register(wake, select.POLLIN)
         poll.register(self._report, select.POLLIN)
         while self._main_status is None:
-            for descriptor, _ in poll.poll():
+            for descriptor, _ in poll.poll(_LOOK_MS if self._may_leave else None):
                 if descriptor == wake:
                     with contextlib.suppress(BlockingIOError):
                         os.read(wake, 4096)
-                elif not os.read(self._report, 64):
+                elif not (asked := os.read(self._report, 64)):
                     os._exit(0)  # the runner is gone: as pid 1 leaves, the kernel kills the rest
-                else:
+                elif _END in asked:
                     return self._end_main()
+                else:
+                    self._may_leave = True
             self._reap(os.WNOHANG)
+            if self._may_leave and self._main_status is None and self._leaves(self._main):
+                self._room = os.statvfs(self._folder)
+                return False
         return False
+
+    def _leaves(self, pid: int) -> bool:
+        """Whether no thread of a process can run its program any more, as the kernel says it."""
+        try:
+            threads = os.listdir(f"/proc/{pid}/task")
+            return all(int(_stat(f"{pid}/task/{thread}")[_FLAGS]) & _EXITING for thread in threads)
+        except (OSError, ValueError, IndexError):
+            return False  # one has gone meanwhile: the next look tells
+
+    def _only_leaves(self) -> bool:
+        """Whether nobody is left but the main process, and that one only to be cleared away."""
+        if not self._may_leave or self._main_status is not None:
+            return False
+        others = {int(name) for name in os.listdir("/proc") if name.isdigit()} - {os.getpid()}
+        return others == {self._main} and self._leaves(self._main)
+
+    def _unreaped_s(self) -> float:
+        """CPU time of a main process that is still being cleared away."""
+        if self._main_status is not None:
+            return 0.0
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            return sum(int(word) for word in _stat(str(self._main))[_TIMES]) / os.sysconf("SC_CLK_TCK")
+        return 0.0
 
     def _end_main(self) -> bool:
         self._reap(os.WNOHANG)
@@ -199,7 +236,7 @@ class Keeper:
         while time.monotonic() < deadline:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
-            if not self._reap(os.WNOHANG):
+            if not self._reap(os.WNOHANG) or self._only_leaves():
                 return
             time.sleep(0.0005)
 
@@ -231,6 +268,12 @@ class _no_return:  # noqa: N801 - reads as a word at its use
             os._exit(0)
         os.write(2, f"keeper: {fault}\n".encode("utf-8", "backslashreplace"))
         os._exit(127)
+
+
+def _stat(pid: str) -> "list[str]":
+    """What /proc says of a process or a thread, after its name."""
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+        return stat.read().rpartition(")")[2].split()
 
 
 def _spawn_canary(line: int) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from sandbox_runner.errors import SetupError
 from sandbox_runner.sandbox.cgroup import Group
 from sandbox_runner.sandbox.lines import Lines, Started
-from sandbox_runner.sandbox.port import Ended, Staged
+from sandbox_runner.sandbox.port import Ended, Later, Staged
 from sandbox_runner.sandbox.reaping import Reaper
 from sandbox_runner.sandbox.report import Report, read_report
 from sandbox_runner.sandbox.watchdog import Watchdog, programs, tree
@@ -126,11 +126,18 @@ class Jailed:
                     signal.pidfd_send_signal(descriptor, signal.SIGSTOP)
             os.close(descriptor)
 
+    def may_leave(self) -> None:
+        """Tell the keeper that the verdict is known."""
+        self._say(b"l")
+
     def end(self) -> None:
         """Ask the keeper to end everything and collect."""
+        self._say(b"e")
+
+    def _say(self, word: bytes) -> None:
         if self._ears.line is not None:
             with contextlib.suppress(OSError):
-                self._ears.line.write(b"e")
+                self._ears.line.write(word)
 
     async def main_ended(self) -> None:
         """Wait until the keeper saw the main process end, or can say nothing any more."""
@@ -153,10 +160,23 @@ class Jailed:
             if self._group is not None:
                 self._group.kill()
 
-    async def wait(self) -> Ended:
-        """Wait for the end of everything, remove the group, and tell."""
+    async def wait(self, later: Later | None = None) -> Ended:
+        """Wait for the end of everything, remove the group, and tell; with `later`, only for the keeper's last word.
+
+        That comes when it has killed and seen the end of everything else, and collected.
+        """
         if self._ears.task is not None:
             await self._ears.task
+        if later is not None and self._ears.report.done:
+            told = self._told(removed=True)
+            if self._watchdog is not None:
+                self._watchdog.stop()
+            later(self._clear())
+            return told
+        return self._told(removed=await self._clear())
+
+    async def _clear(self) -> bool:
+        """Wait until the kernel has cleared everything away, and give back what was made; False if something stayed."""
         try:
             async with asyncio.timeout(_GIVE_UP_S):
                 await self._process.wait()
@@ -169,7 +189,7 @@ class Jailed:
             self._release()
         removed = await asyncio.to_thread(self._group.remove) if self._group else True
         self._reaper.reap()
-        return self._told(removed=removed)
+        return removed
 
     def _release(self) -> None:
         if self._watchdog is not None:

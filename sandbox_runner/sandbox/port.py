@@ -6,10 +6,14 @@ may not touch, the kernel's counters, or our own clocks.
 
 import asyncio
 import socket
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Protocol
 
 from sandbox_runner.protocol import Device, Limits
+
+Later = Callable[[Coroutine[None, None, bool]], None]
+"""Takes what must be awaited before anything that the job was lent serves again; False: something is left of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,9 @@ class Confined(Protocol):
     def stand_still(self) -> None:
         """Stop every process inside but the init, so that nothing new begins; what comes next is the end. May block."""
 
+    def may_leave(self) -> None:
+        """Say that the verdict is known: a main process counts as ended once no thread of it can run any more."""
+
     def end(self) -> None:
         """Ask that everything inside be ended now and what was left be collected; never blocks."""
 
@@ -114,8 +121,11 @@ class Confined(Protocol):
     async def kill(self) -> None:
         """Kill everything inside at once, collecting nothing."""
 
-    async def wait(self) -> Ended:
-        """Wait until nothing is left inside, remove what was made for it, and tell how it ended."""
+    async def wait(self, later: Later | None = None) -> Ended:
+        """Wait until nothing is left inside, remove what was made for it, and tell how it ended.
+
+        With `later` only until nothing inside can run any more: it takes the rest, if there is any.
+        """
 
 
 class Sandbox(Protocol):

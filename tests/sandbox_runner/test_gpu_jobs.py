@@ -33,7 +33,7 @@ class Looked:
     busy: float
     gpu: Gpu = field(default_factory=lambda: Gpu(NUMBER, "Stand-in GPU", "1.2", 1 << 30, uuid("7")))
 
-    def look(self) -> Sight:
+    def look(self, *, at_work: bool = True) -> Sight:
         return Sight(0, frozenset(), self.busy)
 
     def faults(self) -> tuple[str, ...]:
@@ -90,7 +90,9 @@ VISIBLE = "import os\nprint(os.environ['CUDA_VISIBLE_DEVICES'], os.environ['NVSH
 async def test_what_is_lent_counts_from_zero_inside_whatever_its_numbers_are(
     walls: "Walls", gpus: int, visible: str, device: str
 ) -> None:
-    result = await _several(walls).run_job(replace(_job(VISIBLE), gpus=gpus), 0, _silent)
+    worker = _several(walls)
+    result = await worker.run_job(replace(_job(VISIBLE), gpus=gpus), 0, _silent)
+    await worker.settle()
     assert (result.ending, result.stdout.head) == (Ending.OK, f"{visible} 1\n")
     assert result.machine.device == device
 
@@ -127,6 +129,7 @@ async def test_a_job_for_the_gpu_says_which_and_finds_what_cuda_needs(walls: "Wa
     worker, _ = _lending(walls, busy=0.0)
     source = "import os\nprint(os.path.isdir('/sys/class'), os.environ['NCCL_NVLS_ENABLE'], os.environ['CUDA_HOME'])"
     result = await worker.run_job(_job(source), 0, _silent)
+    await worker.settle()
     assert (result.ending, result.stdout.head) == (Ending.OK, "True 0 /usr/local/cuda\n")
     assert result.machine.device == "Stand-in GPU"
 
@@ -166,6 +169,7 @@ async def test_a_gpu_that_no_kernel_was_proven_on_is_not_offered(walls: "Walls")
         return await worker.run_job(job, slot, _silent)
 
     found = await probe(attempt, setting)
+    await worker.settle()
     (cuda,) = [wall for wall in found if wall.name == "cuda"]
     assert not cuda.stands
     assert "sees no GPU" in cuda.detail

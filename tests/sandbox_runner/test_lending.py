@@ -20,7 +20,7 @@ class Looked:
     gpu: Gpu = field(default_factory=lambda: Gpu(0, "H"))
     said: tuple[str, ...] = ()
 
-    def look(self) -> Sight:
+    def look(self, *, at_work: bool = True) -> Sight:
         return self.sights.pop(0) if len(self.sights) > 1 else self.sights[0]
 
     def faults(self) -> tuple[str, ...]:

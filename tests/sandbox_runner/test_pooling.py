@@ -24,7 +24,7 @@ class Looked:
     def __post_init__(self) -> None:
         self.gpu = Gpu(self.minor, "Stand-in GPU")
 
-    def look(self) -> Sight:
+    def look(self, *, at_work: bool = True) -> Sight:
         return self.sight
 
     def faults(self) -> tuple[str, ...]:

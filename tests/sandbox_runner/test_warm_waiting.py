@@ -47,7 +47,7 @@ class Looked:
     gpu: Gpu = field(default_factory=lambda: Gpu(0, "Stand-in GPU", "1.2", 1 << 30))
     sight: Sight = field(default_factory=lambda: Sight(100 << 20, frozenset(), 0.0))
 
-    def look(self) -> Sight:
+    def look(self, *, at_work: bool = True) -> Sight:
         return self.sight
 
     def faults(self) -> tuple[str, ...]:
@@ -82,6 +82,11 @@ def running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def there(pid: int) -> bool:
+    """Say whether a process is still there, run or not."""
+    return Path("/proc", str(pid)).exists()
 
 
 def _silent(_: Progress) -> None:
@@ -122,6 +127,7 @@ async def served(sandbox: Bubblewrap) -> AsyncIterator[Served]:
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
+        await worker.settle()
         await nursery.close()
 
 
@@ -150,7 +156,9 @@ async def test_a_child_that_waits_serves_one_job_and_another_takes_its_place(san
             assert result.stdout.head.split()[1] == "/code/mine.py"
         assert len(set(pids)) == 3
         assert set(uids) <= {3, 4, 5}
+        assert await found.lender.take(_right) == ""
         assert [pid for pid in pids if running(pid)] == []
+        await found.lender.give_back("")
         assert len(found.held) >= 3
 
 
@@ -171,6 +179,27 @@ async def test_what_a_job_may_use_is_lowered_in_the_child_before_its_code(sandbo
         processes, cpu_s = result.stdout.head.strip("[]\n").split(", ")
         assert int(processes) == 20 + sandbox.host.policy.spare_processes
         assert 31 <= int(cpu_s) <= 40 + len(os.sched_getaffinity(0))
+
+
+LEAVES_MUCH = """
+import mmap, sys
+sys.held = held = mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+held.madvise(mmap.MADV_NOHUGEPAGE)
+for place in range(0, 1 << 30, 4096): held[place] = 1
+print("the end")
+"""
+
+
+async def test_an_answer_does_not_wait_until_the_kernel_has_cleared_its_job_away(sandbox: Bubblewrap) -> None:
+    async with served(sandbox) as found:
+        pid = await found.waits()
+        result = await found.run(LEAVES_MUCH, memory_bytes=2 << 30, run_s=60.0)
+        assert there(pid)  # its keeper, which ends when nothing is left
+        assert (result.ending, result.start, result.stdout.head) == (Ending.OK, "warm", "the end\n"), result.stderr
+        assert result.notes == ()
+        assert await found.lender.take(_right) == ""
+        assert not there(pid)
+        await found.lender.give_back("")
 
 
 async def test_a_gpu_in_doubt_keeps_no_child(sandbox: Bubblewrap) -> None:

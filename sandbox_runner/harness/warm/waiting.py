@@ -6,6 +6,7 @@ the job from the runner; the learner's process is told only that it came, what i
 
 import contextlib
 import fcntl
+import gc
 import json
 import os
 import select
@@ -90,6 +91,8 @@ class Waiting:
                 steps[step] = round((time.monotonic() - began) * 1e3, 1)
                 if poll.poll(0):
                     break
+            gc.collect()
+            gc.freeze()  # nothing of it is the job's to look through
             said = {"kind": "ready", "steps": steps, "modules": sorted(set(sys.modules) - before)}
         except BaseException as fault:  # noqa: BLE001 - whatever it is, this child does not stand
             said = {"kind": "refused", "why": f"after {steps}: {_where(fault)}"}
