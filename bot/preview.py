@@ -14,6 +14,9 @@ from aiohttp import web
 from markupsafe import Markup, escape
 
 from bot import rehearsal
+from bot.adapters.discord import looks as discord_looks
+from bot.adapters.discord import render as discord_render
+from bot.adapters.discord import showing as discord_showing
 from bot.adapters.shell import render as shell_render
 from bot.adapters.telegram import looks as telegram_looks
 from bot.adapters.telegram import render as telegram_render
@@ -83,16 +86,27 @@ def _parts(course: Course, slug: str, dice: Dice) -> Iterator[Markup]:
         for reply in replies:
             yield render.article(Shown(number, number, "", reply), look)
             yield _elsewhere("shell", shell_render.plain, reply)
-            yield _on_telegram(course, reply)
+            yield _laid_out("telegram", _on_telegram, course, reply)
+            yield _laid_out("discord", _on_discord, course, reply)
 
 
 def _on_telegram(course: Course, reply: Reply) -> Markup:
+    telegram_looks.drawn(reply, course)
+    return telegram_showing.laid_out(telegram_render.drafts(reply, telegram_looks.look(course)))
+
+
+def _on_discord(course: Course, reply: Reply) -> Markup:
+    discord_looks.drawn(reply, course)
+    return discord_showing.laid_out(discord_render.drafts(reply, discord_looks.look(course)))
+
+
+def _laid_out(platform: str, draw: Callable[[Course, Reply], Markup], course: Course, reply: Reply) -> Markup:
+    """Lay a reply out as a platform's clients do, or say which of its limits it is over."""
     try:
-        telegram_looks.drawn(reply, course)
-        made = telegram_showing.laid_out(telegram_render.drafts(reply, telegram_looks.look(course)))
+        made = draw(course, reply)
     except OverLimitError as error:
         made = Markup('<pre dir="ltr">{}</pre>').format(str(error))
-    return Markup("<details><summary>telegram</summary>{}</details>").format(made)
+    return Markup("<details><summary>{}</summary>{}</details>").format(platform, made)
 
 
 def _elsewhere(platform: str, draw: Callable[[Reply], str], reply: Reply) -> Markup:

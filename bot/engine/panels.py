@@ -37,7 +37,7 @@ def _ways(moment: Moment, item: Item, ask: Ask) -> tuple[Block, ...]:
     if isinstance(item, NumberAnswer) and item.unit:
         how = (*how, Text(" "), *words.say("quiz.unit", unit=item.unit))
     helps = _helps(moment, item, ask)
-    return (*listed, *((Paragraph(how),) if how else ()), *buttons(*choices, *helps))
+    return (*listed, *((Paragraph(how),) if how else ()), *buttons(*choices), *buttons(*helps, columns=2))
 
 
 def _panel(moment: Moment, item: items.Marked, ask: Ask) -> tuple[Block, ...]:

@@ -194,15 +194,17 @@ def _ways_on(moment: Moment, lesson: Lesson, place: Place) -> tuple[Block, ...]:
     before = Choice(words.text("button.back"), course_map.go(stops[at - 1])) if at else None
     own = presses.doors(moment, lesson) if place.part == Part.DOORS else ()
     play = playing.settings(moment, lesson) if place.part == Part.EXPLORER else ()
-    return buttons(
-        *(presses.run_example(moment, lesson, example) for example in examples_at(lesson, place)),
-        *own,
+    return (
+        *buttons(*(presses.run_example(moment, lesson, example) for example in examples_at(lesson, place)), columns=2),
+        *buttons(*own, columns=2),
         *play,
-        following,
-        before,
-        presses.outline(moment, lesson),
-        presses.go_on_with_series(moment),
-        columns=2,
+        *buttons(
+            following,
+            before,
+            presses.outline(moment, lesson),
+            presses.go_on_with_series(moment),
+            columns=2,
+        ),
     )
 
 

@@ -8,7 +8,7 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -97,15 +97,16 @@ def file_of(block: replies.CodeBlock) -> str:
     return f"{'code' if block.language == 'python' else 'output'}.{SUFFIXES.get(block.language, 'txt')}"
 
 
-def rows(things: Sequence[T], columns: int, short: dict[int, int], longest: int) -> tuple[tuple[T, ...], ...]:
-    """Lay things out in rows, fewer in a row where labels are long; the first of a row stands at its right end.
+def rows(things: Sequence[T], columns: int, fits: Callable[[Sequence[T], int], bool]) -> list[tuple[T, ...]]:
+    """Lay things out in rows, in reading order: as many in each as are wished, fewer where one of the rows has no room.
 
-    `short` says how many characters a label may have, by how many stand in a row. Platforms do not mirror rows.
+    `fits` tells whether these have room in a row of so many.
     """
-    while columns > 1 and longest > short.get(columns, 5):
+    while True:
+        made = [tuple(things[at : at + columns]) for at in range(0, len(things), columns)]
+        if columns == 1 or all(fits(row, columns) for row in made):
+            return made
         columns -= 1
-    cut = (things[at : at + columns] for at in range(0, len(things), max(columns, 1)))
-    return tuple(tuple(reversed(row)) for row in cut)
 
 
 def timing_lines(block: replies.Timings) -> list[str]:
@@ -123,10 +124,11 @@ def timing_lines(block: replies.Timings) -> list[str]:
 def bits_lines(block: replies.Bits) -> list[str]:
     """Give the bits of a number in lines of one width: a row a format, in three groups, and the value behind."""
     width = max((len(row.name) for row in block.rows), default=0)
-    pairs = (
-        (f"{row.name:<{width}}  = {row.shown}", f"  {row.sign} {row.exponent} {row.fraction}") for row in block.rows
-    )
-    return [line for pair in pairs for line in pair]
+    lines: list[str] = []
+    for row in block.rows:
+        equals = "" if row.shown.startswith("≈") else "= "
+        lines += [f"{row.name:<{width}}  {equals}{row.shown}", f"  {row.sign} {row.exponent} {row.fraction}"]
+    return lines
 
 
 def safe_name(name: str) -> str:

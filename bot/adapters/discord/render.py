@@ -4,6 +4,7 @@ Law: limits are kept by packing whole blocks, never by cutting written Markdown;
 is too long for a chat goes out as a file, with its head and its end in the chat.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -21,7 +22,7 @@ from bot.adapters.discord.drafts import (
 from bot.engine import replies
 from bot.posting import direction, pieces
 from bot.posting.looks import Look
-from bot.posting.pieces import Button, Keyboard
+from bot.posting.pieces import Button
 
 WORDS = frozenset(
     {
@@ -35,8 +36,8 @@ CODE_LIMIT = 1500
 """Characters of a block of code shown in the chat; what is longer goes out as a file."""
 _HEAD, _TAIL = 400, 900
 _GAP = "\n\n"
-_SHORT = {2: 24, 3: 14, 4: 9, 5: 7}
-"""Characters of a label, by how many stand in a row."""
+_PHONE, _FRAME, _LETTER = 280, 40, 7
+"""The width of a row on a telephone, of the frame of a button and of a letter; the end of a wider row goes below."""
 
 
 def drafts(reply: replies.Reply, look: Look) -> tuple[Draft, ...]:
@@ -70,23 +71,17 @@ def offer(number: int, look: Look) -> Draft:
     return TextDraft(_prose(look.words.get("discord.lost", "")), ((button,),))
 
 
-def keyboard(block: replies.Choices) -> Keyboard:
-    """Lay out buttons: the first of a row stands at its right end, for rows are not mirrored."""
+def keyboard(block: replies.Choices) -> list[tuple[Button, ...]]:
+    """Lay out buttons in rows, in reading order."""
     texts = [Button(marked.label(choice.label, LABEL_LIMIT), choice.payload) for choice in block.choices]
-    columns = max(min(max(block.columns, 1), ROW_LIMIT), min(-(-len(texts) // ROWS), ROW_LIMIT))
-    longest = max((len(choice.label) for choice in block.choices), default=0)
-    return pieces.rows(texts, columns, _SHORT if len(texts) <= ROWS else {}, longest if len(texts) <= ROWS else 0)
+    return pieces.rows(texts, min(max(block.columns, 1), ROW_LIMIT), lambda row, _: _width(row) <= _PHONE)
 
 
-def _with_buttons(made: list[Draft], buttons: list[tuple[Button, ...]], look: Look) -> tuple[Draft, ...]:
+def _with_buttons(made: list[Draft], rows: list[tuple[Button, ...]], look: Look) -> tuple[Draft, ...]:
     """Put buttons under the last part; those that find no room there stand under notes of their own."""
-    buttons = _once(buttons)
+    buttons = [_laid(row) for row in _fitted(_once(rows))]
     if not buttons:
         return tuple(made)
-    if len(buttons) > ROWS:  # one row a block of buttons is a wish; the platform has five rows
-        flat = [button for row in buttons for button in reversed(row)]
-        rows = (flat[at : at + ROW_LIMIT] for at in range(0, len(flat), ROW_LIMIT))
-        buttons = [tuple(reversed(row)) for row in rows]
     if not made:
         made = [TextDraft(_prose(look.words.get("discord.choose", "⋯")))]
     panels = [tuple(buttons[at : at + ROWS]) for at in range(0, len(buttons), ROWS)]
@@ -99,10 +94,33 @@ def _once(rows: list[tuple[Button, ...]]) -> list[tuple[Button, ...]]:
     seen: set[str] = set()
     kept: list[tuple[Button, ...]] = []
     for row in rows:
-        fresh = tuple(reversed([one for one in reversed(row) if one.payload not in seen]))
+        fresh = tuple({one.payload: one for one in row if one.payload not in seen}.values())
         seen |= {one.payload for one in fresh}
         kept += [fresh] if fresh else []
     return kept
+
+
+def _fitted(rows: list[tuple[Button, ...]]) -> list[tuple[Button, ...]]:
+    """Join neighbouring rows, the shortest first, until there are no more of them than the platform takes."""
+    rows = list(rows)
+    while len(rows) > ROWS:
+        pairs = [(_width(rows[at] + rows[at + 1]), at) for at in range(len(rows) - 1)]
+        fit = [pair for pair in pairs if len(rows[pair[1]] + rows[pair[1] + 1]) <= ROW_LIMIT]
+        if not fit:
+            flat = [button for row in rows for button in row]
+            return [tuple(flat[at : at + ROW_LIMIT]) for at in range(0, len(flat), ROW_LIMIT)]
+        at = min(fit)[1]
+        rows[at : at + 2] = [rows[at] + rows[at + 1]]
+    return rows
+
+
+def _width(row: Sequence[Button]) -> int:
+    return sum(len(pieces.clean(button.text)) * _LETTER + _FRAME for button in row)
+
+
+def _laid(row: tuple[Button, ...]) -> tuple[Button, ...]:
+    """Have a row's first button at its right end, for rows are not mirrored; a row that breaks keeps its order."""
+    return tuple(reversed(row)) if _width(row) <= _PHONE else row
 
 
 class _Packing:

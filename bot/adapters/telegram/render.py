@@ -4,6 +4,7 @@ Law: limits are kept by packing whole blocks, never by cutting written HTML; but
 too long for a chat goes out as a file, with its head and its end in the chat.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -90,9 +91,12 @@ def offer(number: int, look: Look) -> Draft:
 def keyboard(block: replies.Choices) -> Keyboard:
     """Lay out buttons: the first of a row stands at its right end, for rows are not mirrored."""
     texts = [Button(rich.label(choice.label), choice.payload) for choice in block.choices]
-    columns = min(max(block.columns, 1), ROW_LIMIT)
-    longest = max((len(choice.label) for choice in block.choices), default=0)
-    return pieces.rows(texts, columns, _SHORT, longest)
+    laid = pieces.rows(texts, min(max(block.columns, 1), ROW_LIMIT), _fits)
+    return tuple(tuple(reversed(row)) for row in laid)
+
+
+def _fits(row: Sequence[Button], columns: int) -> bool:
+    return all(len(pieces.clean(button.text)) <= _SHORT.get(columns, 5) for button in row)
 
 
 class _Packing:

@@ -14,7 +14,7 @@ from bot.engine.explorers import amdahl, break_even, dials, formats, loss_scalin
 from bot.engine.explorers.dials import Dial, Settings
 from bot.engine.letters import number
 from bot.engine.moment import Moment
-from bot.engine.replies import Block, Choice, Paragraph
+from bot.engine.replies import Block, Choice, Choices, Paragraph
 from bot.engine.session import Place
 from content.schema import Lesson
 
@@ -46,13 +46,14 @@ def invitation(moment: Moment, lesson: Lesson) -> tuple[Block, ...]:
     return (how, *dials.told(moment, settings))
 
 
-def settings(moment: Moment, lesson: Lesson) -> tuple[Choice, ...]:
+def settings(moment: Moment, lesson: Lesson) -> tuple[Choices, ...]:
     """Give the buttons that play."""
     kind = lesson.explorer.kind
     if kind in _DIALLED:
         standing = dials.standing(moment, lesson, _DIALLED[kind][0])
-        return (*dials.offers(lesson, standing), *dials.others(moment, lesson, standing))
-    return _offers(moment, lesson)
+        offers, others = dials.offers(lesson, standing), dials.others(moment, lesson, standing)
+        return (*buttons(*offers, columns=2), *buttons(*others, columns=2))
+    return buttons(*_offers(moment, lesson), columns=3)
 
 
 def typed(moment: Moment, lesson: Lesson, text: str) -> Turn | None:

@@ -309,3 +309,8 @@ def test_drawn_calls_are_laid_out_as_bubbles_with_their_keys() -> None:
     assert made.count('class="tg-bubble"') == 1
     assert "أصغر &lt; أكبر" in made
     assert made.index("لا") < made.index("نعم")  # rows are not mirrored: the first stands at the right
+
+
+def test_a_number_with_an_exponent_is_one_piece_in_prose() -> None:
+    shown = html_of(Text("والعدد 1e-30 بقي، ومن -3.4e38 إلى 1E5، و2e-8"))
+    assert [f"{LTR}{each}{END}" in shown for each in ("1e-30", "-3.4e38", "1E5", "2e-8")] == [True] * 4
