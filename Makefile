@@ -15,11 +15,12 @@ export PYTHON LEARNERS_BASE LEARNERS_PIP_ARGS
 # Further arguments of pytest: `make test PYTEST_ARGS='-k engine'`.
 PYTEST_ARGS ?=
 
-# What may share the machine runs on all its cores; walls, timings and the browser follow, one test at a time.
+# What may share the machine runs on all its cores, each on a runner of its own; then, one test at a time, what measures,
+# what counts all that is left on the host, and the browser. The slowest are named: the suite is to stay in 15 minutes.
 # Each pass may find nothing to run (5) where PYTEST_ARGS chooses; the second runs whatever became of the first.
-LONE := endings exercising gauging leftovers measuring mistakes pinning sandbox soak timing warm worker
+LONE := gauging leftovers measuring mistakes pinning sandbox_leaks soak timing
 LONE_TESTS := $(foreach part,$(LONE),tests/sandbox_runner/test_$(part)*.py) tests/browser
-SHARED_TESTS := -n logical --maxprocesses 8 --dist loadfile --ignore tests/browser \
+SHARED_TESTS := -n logical --maxprocesses 8 --dist loadfile --durations 12 --ignore tests/browser \
 	$(foreach part,$(LONE),--ignore-glob 'tests/sandbox_runner/test_$(part)*')
 # What fails is tried once more, by itself and in the open: verdicts of the instrument are right in 99 of 100 by design,
 # and a host may be busy. What fails twice fails.
@@ -43,7 +44,7 @@ help: ## show this list
 
 .PHONY: run
 run: setup ## set up what serving needs and serve the web chat
-	@exec $(BIN)/python -m bot web
+	@TASREE_RUNNER_EXAMPLES="$${TASREE_RUNNER_EXAMPLES-$(CURDIR)/content/lessons}" exec $(BIN)/python -m bot web
 
 .PHONY: test
 test: setup-all ## every test that this host can run; what is skipped is counted and named

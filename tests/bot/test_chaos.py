@@ -16,6 +16,12 @@ pytestmark = [pytest.mark.services, pytest.mark.timeout(600)]
 
 LEARNERS = 6
 BLOWS = ("kill runner", "freeze runner", "partition", "kill broker", "kill database", "kill bot", "freeze bot")
+KEPT = (
+    "SELECT id, slot, result, submitted_at, held_by, held_until FROM runs WHERE NOT told",
+    "SELECT * FROM deliveries WHERE state <> 'sent'",
+    "SELECT platform, key, position, left(body, 200), lane FROM arrivals WHERE NOT done",
+)
+"""What of the database is told where an answer does not come."""
 
 
 async def struck(found: Stage, server: PostgresServer, blow: str, chance: random.Random) -> None:
@@ -63,7 +69,12 @@ async def played(folder: Path, server: PostgresServer, points: int, seed: int) -
             if any(each.done() for each in work):
                 break
         on = False
-        await asyncio.gather(*work)
+        try:
+            await asyncio.gather(*work)
+        except AssertionError as error:
+            for kept in KEPT:
+                error.add_note(f"{kept}: {await database.execute(kept)}"[:3000])
+            raise
         await asyncio.sleep(1.0)  # what would come twice has come by now
         answers = {(n, job): each.answers(job) for n, each in enumerate(learners) for job in range(each.sent)}
         asked = sum(len(each.again) for each in learners)

@@ -196,8 +196,18 @@ class Learner:
                 self._ask_again()
             if clock() - began > ANSWER_S:
                 missing = [job for job in range(self.sent) if not self.answers(job)]
-                message = f"learner {self._number}: no answer to {missing}; the chat: {self.person.reads()[-1500:]}"
-                raise AssertionError(message)
+                raise AssertionError(f"learner {self._number}: no answer to {missing}; {self._odd()}")
+
+    def _odd(self) -> str:
+        """Say what stands in the chat in place of an answer, with the buttons under it and what was pressed."""
+        marks = [self.mark(job) for job in range(self.sent)]
+        notes = [(note, seen(note.text)) for note in self.person.screen()]
+        odd = [(note, text) for note, text in notes if not any(mark in text for mark in marks)]
+        shown = [
+            f"[{note.id}] {text[:300]!r} {[button['text'] for row in note.keyboard for button in row]}"
+            for note, text in odd
+        ]
+        return f"asked again at {sorted(self.again)}; of {len(notes)} replies these answer nothing: " + "; ".join(shown)
 
     def _ask_again(self) -> None:
         """Press the newest offer to show a reply again that was not pressed yet."""
