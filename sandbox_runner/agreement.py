@@ -33,6 +33,10 @@ PRECISION_LIMITS = {"float64": 1e-12, "float32": 1e-5, "tf32": 2e-3, "float16": 
 LAZY = frozenset(
     {
         *("generator", "map", "filter", "zip", "enumerate", "reversed", "islice", "chain", "coroutine"),
+        *("accumulate", "starmap", "compress", "dropwhile", "takewhile", "filterfalse", "groupby", "pairwise"),
+        *("zip_longest", "product", "permutations", "combinations", "combinations_with_replacement", "batched"),
+        *("cycle", "count", "repeat", "range_iterator", "list_iterator", "tuple_iterator", "async_generator"),
+        *("callable_iterator", "list_reverseiterator", "dict_keyiterator", "set_iterator", "partial"),
         *("Future", "Task", "Thread", "AsyncResult", "_GeneratorContextManager"),
     }
 )

@@ -14,6 +14,7 @@ from . import magics
 from .functions import Variant
 from .mistakes import (
     instrument_compile,
+    instrument_containers,
     instrument_gpu,
     instrument_inputs,
     instrument_ops,
@@ -27,10 +28,12 @@ from .mistakes import (
 from .mistakes.findings import Finding
 from .mistakes.instrument_results import Returned
 from .mistakes.subject import Subject
+from .mistakes.watch_numpy import watch_numpy
 
 _clock, _process_clock = time.perf_counter_ns, time.process_time_ns
 _SPENT_NS = 8_000_000_000
-_LONG_CALL_NS = 1e9
+_LONG_CALL_NS, _LONG_WATCHED_NS, _SHORT_WATCHED_NS = 1e9, 3e8, 1e8
+_WATCHED_AGAIN = 3
 _MOST = 64
 
 Called = tuple[types.FunctionType, dict[str, Any], dict[str, Any]]
@@ -45,10 +48,12 @@ class Inspector:
         self._variants: tuple[Variant, ...] = ()
         self._static: list[Finding] = []
         self._before: dict[str, Any] = {}
+        self._held: instrument_containers.Held = {}
         self._found: list[Finding] = []
         self._deadline = 0
         self._cpu_ns = 0
         self._own: list[Finding] = []
+        self._seen: dict[int, watch.Watched] = {}
 
     def look(self, variants: Sequence[Variant], *, cuda: bool) -> list[dict[str, object]]:
         """Apply the static rules; `variants` are as the source was taken apart."""
@@ -60,6 +65,7 @@ class Inspector:
     def remember(self, names: dict[str, Any]) -> None:
         """Keep what the set-up left, to see later what the calls have changed of it."""
         self._before = instrument_inputs.remember(names)
+        self._held = instrument_containers.remember(names)
 
     def ran(self, *, timed: bool) -> None:
         """Note the processor's time of a part of the set-up that has just run; `timed`: the source timed it itself.
@@ -85,8 +91,8 @@ class Inspector:
         returned: list[Returned] = []
         for subject in subjects:
             self._try(_timed, subject, spent)
-            self._try(instrument_compile.recompiles, subject, makes=makes)
             self._watched(subject, spent.get(subject.index, 0.0), returned)
+        self._try(instrument_compile.recompiles, subjects, makes=makes)
         if len(returned) == len(subjects):
             self._try(instrument_results.compared, returned)
         short = [s for s in subjects if 0 < spent.get(s.index, 0.0) < _LONG_CALL_NS]
@@ -106,18 +112,22 @@ class Inspector:
         """Watch one call of a variant by its operations, and keep what it returned."""
         marks = self._marks(subject.index)
         seen = watch.Watched()
-        self._try(_watch, subject, seen)
+        self._try(_watch, subject, seen, call_ns)
         if not seen.done:
             return
-        one = Returned(subject, seen.value, "uses_backward" in marks, "only_views" in marks, marks.get("only_views"))
+        trains, only_views = "uses_backward" in marks, "only_views" in marks
+        modes = instrument_results.modes_of(subject)
+        one = Returned(subject, seen.value, trains, only_views, marks.get("only_views"), modes)
         returned.append(one)
-        enters = "uses_autocast" in marks
+        self._seen[subject.index] = seen
         for rule in instrument_ops.RULES:
             self._try(rule, subject, seen)
-        self._try(instrument_ops.outside_autocast, subject, seen, enters=enters)
-        self._try(instrument_ops.casts, subject, seen, enters=enters)
+        if seen.entries:
+            self._found.append(Finding("uses_autocast", None, {}, subject.index))
+        self._try(instrument_ops.graphs, subject, seen, trains=trains)
+        if "uses_scaler" in marks:
+            self._try(instrument_ops.scaled_bfloat16, subject, seen, marks["uses_scaler"])
         self._try(instrument_results.views, one)
-        self._try(instrument_results.inference, one)
         self._try(instrument_inputs.denormals, subject, one.value, call_ns)
 
     def _closer(self, subject: Subject, call_ns: float, *, own: bool, makes: bool) -> None:
@@ -125,12 +135,15 @@ class Inspector:
         marks = self._marks(subject.index)
         if not makes:
             self._try(instrument_inputs.changes, subject, self._before)
+            self._try(instrument_containers.changes, subject, self._held, call_ns)
         self._try(instrument_profile.profile, subject)
         self._try(instrument_profile.draws, subject)
-        for loop in (each for each in self._static if each.code == "loops_over" and each.variant == subject.index):
-            self._try(instrument_results.loops, subject, str(loop.values["what"]), loop.line, call_ns)
+        loops = [each for each in self._static if each.code == "loops_over" and each.variant == subject.index]
+        lines = {str(each.values["what"]): each.line for each in reversed(loops)}
+        taken = self._seen[subject.index].taken
+        self._try(instrument_results.loops, subject, taken, lines, call_ns)
         if "never_empties" in marks:
-            self._try(instrument_training.gradients, subject, marks["never_empties"])
+            self._try(instrument_training.gradients, subject, self._seen[subject.index], marks["never_empties"])
         if "uses_backward" in marks:
             self._try(instrument_training.scalers, subject, own=own)
         self._try(instrument_inputs.constants, subject, call_ns)
@@ -164,10 +177,17 @@ def _timed(subject: Subject, spent: dict[int, float]) -> tuple[Finding, ...]:
     return ()
 
 
-def _watch(subject: Subject, seen: watch.Watched) -> tuple[Finding, ...]:
+def _watch(subject: Subject, seen: watch.Watched, call_ns: float) -> tuple[Finding, ...]:
     watch.watch(subject.call, seen)
     seen.done = True
-    seen.promoted = watch.watch_numpy(subject)
+    for _ in range(_WATCHED_AGAIN if seen.ops and call_ns < _SHORT_WATCHED_NS else 0):
+        again = watch.Watched()
+        watch.watch(subject.call, again)
+        seen.steady(again)
+    seen.taken = instrument_ops.takes_elements(subject, seen)
+    if call_ns < _LONG_WATCHED_NS:  # an element taken costs some twenty times as much while it is watched
+        seen.promoted, taken = watch_numpy(subject)
+        seen.taken |= taken
     return ()
 
 

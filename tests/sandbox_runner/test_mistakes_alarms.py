@@ -30,6 +30,7 @@ ON_PURPOSE = {
     "list-or-array": {"loop_over_array"},
     "three-ways": {"loop_over_array"},
     "false-friends": {"np_vectorize"},
+    "standardise": {"loop_over_array"},
 }
 """What a lesson's example shows on purpose, by the example's id."""
 BY_MACHINE = {"in_cache", "casts_cost"}

@@ -6,6 +6,7 @@ Law: reads counters and caches of the compiler only; nothing is compiled for it.
 import importlib
 import sys
 import types
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,24 +44,41 @@ def frames() -> Iterator[Finding]:
         yield Finding("compiled_frames", None, {"count": int(counters["frames"]["ok"])})
 
 
-def recompiles(subject: Subject, *, makes: bool) -> Iterator[Finding]:
+def recompiles(subjects: list[Subject], *, makes: bool) -> Iterator[Finding]:
     """Mistake 25: a compiled function was compiled again and again, for other shapes."""
-    if "torch._dynamo.eval_frame" not in _modules:
+    utils = _modules.get("torch._dynamo.utils")
+    if utils is None:
         return
-    most = max((_forms(value) for value in subject.reads().values()), default=0)
-    if most >= (_SHAPES_MADE if makes else _SHAPES):
-        yield Finding("recompiled", subject.line, {"count": most}, subject.index)
+    least = _SHAPES_MADE if makes else _SHAPES
+    forms = {code: count for code in list(utils.guard_failures) if (count := _forms(code)) >= least}
+    told = set()
+    for subject in subjects:
+        own = [code for code in forms if code in _compiled(subject)]
+        told |= set(own)
+        if own:
+            yield Finding("recompiled", subject.line, {"count": max(forms[code] for code in own)}, subject.index)
+    if rest := [count for code, count in forms.items() if code not in told]:
+        yield Finding("recompiled", None, {"count": max(rest)})
 
 
-def _forms(value: Any) -> int:  # noqa: ANN401 - whatever a name is bound to
-    function = getattr(value, "_torchdynamo_orig_callable", None)
-    if function is None and hasattr(value, "_orig_mod"):
-        function = type(value._orig_mod).forward  # noqa: SLF001 - torch's own name for it
-    function = getattr(function, "__func__", function)
-    if not isinstance(function, types.FunctionType):
-        return 0
+def _compiled(subject: Subject) -> set[types.CodeType]:
+    """Give the code of the compiled functions and modules that a variant reaches."""
+    found = set()
+    for value in (thing.value for thing in subject.things()):
+        function = getattr(value, "_torchdynamo_orig_callable", None)
+        if function is None and hasattr(value, "_orig_mod"):
+            function = type(value._orig_mod).forward  # noqa: SLF001 - torch's own name for it
+        function = getattr(function, "__func__", function)
+        if isinstance(function, types.FunctionType):
+            found.add(function.__code__)
+    return found
+
+
+def _forms(code: types.CodeType) -> int:
+    """Count the forms in which one backend has compiled some code: each way of compiling it is one by itself."""
     dynamo = importlib.import_module("torch._dynamo.eval_frame")
-    return len(dynamo._debug_get_cache_entry_list(function.__code__))  # noqa: SLF001 - torch's own way to look
+    entries = dynamo._debug_get_cache_entry_list(code)  # noqa: SLF001 - torch's own way to look
+    return max(Counter(id(entry.backend) for entry in entries).values(), default=0)
 
 
 def _counters() -> Any:  # noqa: ANN401 - torch's own

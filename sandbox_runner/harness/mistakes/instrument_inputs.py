@@ -12,6 +12,7 @@ from . import subject as of
 from .changing import matters
 from .findings import Finding
 from .subject import Subject
+from .things import walk
 
 _modules = sys.modules
 _LEAST_COUNT = 1024
@@ -33,7 +34,7 @@ _FEW_NS, _FEW_NS_CUDA = 2e6, 1.2e8
 
 def constants(subject: Subject, call_ns: float) -> Iterator[Finding]:
     """Mistake 3: every input is constant, and other values take another time."""
-    arrays = [a for a in subject.arrays().values() if of.is_float(a) and of.count_of(a) >= _LEAST_COUNT]
+    arrays = [a for a in subject.arrays().values() if of.count_of(a) >= _LEAST_COUNT]
     arrays = [array for array in arrays if not getattr(array, "requires_grad", False)]
     if not arrays or call_ns > _LONG_NS * 4 or not all(_is_constant(array) for array in arrays):
         return
@@ -71,8 +72,17 @@ def _is_constant(array: Any) -> bool:  # noqa: ANN401 - an array of either kind
 
 def _random_like(array: Any) -> Any:  # noqa: ANN401 - an array of either kind
     if of.is_tensor(array):
-        return _modules["torch"].randn_like(array)
-    return _modules["numpy"].random.default_rng(0).standard_normal(array.shape).astype(array.dtype)
+        torch = _modules["torch"]
+        return torch.randn_like(array) if of.is_float(array) else torch.randint_like(array, *_range(of.dtype_of(array)))
+    rng = _modules["numpy"].random.default_rng(0)
+    if of.is_float(array):
+        return rng.standard_normal(array.shape).astype(array.dtype)
+    return rng.integers(*_range(of.dtype_of(array)), array.shape).astype(array.dtype)
+
+
+def _range(dtype: str) -> tuple[int, int]:
+    """Give bounds of whole numbers that fit into a type."""
+    return (0, 2) if dtype == "bool" else (0, 100) if dtype.endswith("int8") else (0, 10_000)
 
 
 def denormals(subject: Subject, value: Any, call_ns: float) -> Iterator[Finding]:  # noqa: ANN401 - a result
@@ -111,9 +121,10 @@ def remember(names: dict[str, Any]) -> dict[str, Any]:
     """Keep copies of the arrays among some names, while there is room."""
     room = of.KEPT_BYTES
     found: dict[str, Any] = {}
-    for name, value in names.items():
+    for thing in walk(names, [name for name in names if not name.startswith("__")]):
+        value = thing.value
         if of.is_array(value) and of.size_of(value) <= room and not getattr(value, "requires_grad", False):
-            found[name] = of.copy_of(value)
+            found[thing.path] = of.copy_of(value)
             room -= of.size_of(value)
     return found
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from . import subject as of
 from .findings import Finding
 from .subject import Subject
 from .watch import Op, Seen, Watched
@@ -33,7 +34,7 @@ _COPIES = frozenset({"_to_copy", "to", "copy_"})
 LEAST_SHARE = 0.15
 _CAST_SHARE = 0.3
 _LEAST_SIZE = 256
-_MANY_READS, _MANY_SHAPES = 3, 3
+_MANY_READS, _MANY_SHAPES, _MANY_LINKS = 3, 3, 2
 
 
 def copies_to_gpu(subject: Subject, watched: Watched) -> Iterator[Finding]:
@@ -71,25 +72,71 @@ def reads_back(subject: Subject, watched: Watched) -> Iterator[Finding]:
         yield Finding("item_sync", subject.line, {"count": count}, subject.index)
 
 
-def outside_autocast(subject: Subject, watched: Watched, *, enters: bool) -> Iterator[Finding]:
+def outside_autocast(subject: Subject, watched: Watched) -> Iterator[Finding]:
     """Mistake 10: autocast is entered, and the matrix work is in float32 all the same."""
     heavy = [op for op in watched.ops if op.name in MATMULS]
     halves = [op for op in heavy if any(each.dtype in _HALVES for each in op.outs)]
-    if enters and heavy and not halves:
+    if watched.entries and heavy and not halves:
         yield Finding("not_autocast", subject.line, {"what": heavy[0].name}, subject.index)
 
 
-def casts(subject: Subject, watched: Watched, *, enters: bool) -> Iterator[Finding]:
-    """Mistakes 11 and 12: under autocast, casts take a large part of the time, or one weight is cast repeatedly."""
+def casts(subject: Subject, watched: Watched) -> Iterator[Finding]:
+    """Mistakes 11 and 12: under autocast, casts take a large part of the time, or one weight is cast repeatedly.
+
+    Weights are cast once a block. They are cast again where autocast keeps no copies, or where one block works on what
+    the last one made; blocks on data of their own, one a batch, are as they should be.
+    """
     found = [op for op in watched.ops if op.name in {"_to_copy", "to"} and _is_cast(op)]
     share = watched.share_of(found)
     weights = {each.untyped_storage().data_ptr() for module in subject.modules() for each in module.parameters()}
     again = Counter((op.ins[0].place, op.outs[0].dtype) for op in found if op.ins[0].place in weights)
     repeated = max(again.values(), default=0)
-    if enters and repeated > 1:
+    if repeated > 1 and (watched.uncached or _links(watched) >= _MANY_LINKS):
         yield Finding("autocast_reentered", subject.line, {"count": repeated, "share": share}, subject.index)
-    elif enters and share >= _CAST_SHARE:
+    elif watched.entries and share >= _CAST_SHARE:
         yield Finding("casts_cost", subject.line, {"share": share}, subject.index)
+
+
+def _links(watched: Watched) -> int:
+    """Count the autocast blocks that work on what was made in or after the one before."""
+    made: set[int] = set()
+    before: set[int] = set()
+    linked: set[int] = set()
+    entry = 0
+    for op in watched.ops:
+        if op.entry > entry:
+            before, made, entry = made, set(), op.entry
+        ins = {each.place for each in op.ins}
+        if op.entry and ins & (before - made):
+            linked.add(op.entry)
+        if op.entry or entry:
+            made |= {each.place for each in op.outs} - ins
+    return len(linked)
+
+
+def graphs(subject: Subject, watched: Watched, *, trains: bool) -> Iterator[Finding]:
+    """Mistake 46: a module runs forward only, and what it did is kept for gradients all the same."""
+    weights = {each.untyped_storage().data_ptr() for module in subject.modules() for each in module.parameters()}
+    if not trains and any(op.graph and any(each.place in weights for each in op.ins) for op in watched.ops):
+        yield Finding("grad_kept", subject.line, {}, subject.index)
+
+
+def scaled_bfloat16(subject: Subject, watched: Watched, line: int | None) -> Iterator[Finding]:
+    """Mistake 16: a step whose loss a `GradScaler` scales multiplies in bfloat16, which needs no scaling."""
+    kinds = {each.dtype for op in watched.ops if op.name in MATMULS for each in op.outs}
+    if "bfloat16" in kinds and "float16" not in kinds:
+        yield Finding("scaler_bf16", line, {}, subject.index)
+
+
+def takes_elements(subject: Subject, watched: Watched) -> dict[str, int]:
+    """Count the single elements that were taken of each tensor."""
+    places = {value.untyped_storage().data_ptr(): path for path, value in subject.arrays().items()
+              if of.is_tensor(value)}  # fmt: skip
+    found: dict[str, int] = {}
+    for op in watched.ops:
+        if op.name in {"select", "unbind"} and op.ins and (path := places.get(op.ins[0].place)):
+            found[path] = found.get(path, 0) + sum(not each.dims for each in op.outs)
+    return found
 
 
 def _is_cast(op: Op) -> bool:
@@ -176,5 +223,5 @@ def _on_gpu(seen: Seen) -> bool:
     return seen.device == "cuda"
 
 
-RULES = (copies_to_gpu, promotes, reads_back, creates, converts_layout, modes, tf32, tunes)
+RULES = (*(copies_to_gpu, promotes, reads_back, outside_autocast, casts, creates, converts_layout, modes, tf32, tunes),)
 """The passes that need to know nothing but what was watched."""

@@ -7,6 +7,7 @@ import os
 import resource
 import sys
 import time
+import tracemalloc
 from collections.abc import Iterator
 
 from . import subject as of
@@ -39,6 +40,8 @@ def modes() -> Iterator[Finding]:
     what = next((name for name in _DEBUGGING if os.environ.get(name, "0") not in {"", "0"}), "")
     if torch is not None and torch.is_anomaly_enabled():
         what = "detect_anomaly"
+    elif tracemalloc.is_tracing():
+        what = "tracemalloc"
     elif sys.gettrace() is not None or sys.getprofile() is not None:
         what = "settrace"
     if what:

@@ -5,6 +5,7 @@ figures only the time inside functions written in C is used.
 """
 
 import cProfile
+import random
 import re
 import sys
 import time
@@ -33,9 +34,16 @@ def profile(subject: Subject) -> Iterator[Finding]:
     entries = profiler.getstats()
     total = sum(entry.inlinetime for entry in entries) or 1.0
     for code, pattern in (("creation_timed", _DRAWN), ("print_timed", _PRINTED)):
-        spent = sum(e.inlinetime for e in entries if isinstance(e.code, str) and pattern.search(e.code))
+        spent = sum(e.inlinetime for e in entries if pattern.search(_name(e.code)))
         if spent / total >= _LEAST_SHARE:
             yield Finding(code, subject.line, {"share": min(spent / total, 1.0)}, subject.index)
+
+
+def _name(code: Any) -> str:  # noqa: ANN401 - a name or a code object
+    """Name what a profiler's entry is of; functions of the module `random` draw for their callers."""
+    if isinstance(code, str):
+        return code
+    return "method 'random' of '_random.Random'" if code.co_filename == getattr(random, "__file__", "") else ""
 
 
 class _Drawing:
@@ -64,21 +72,30 @@ def _clocked(function: Callable[..., Any], spent: list[int]) -> Callable[..., An
 @contextmanager
 def _wrapped(subject: Subject, numpy: Any, spent: list[int]) -> Iterator[None]:  # noqa: ANN401 - numpy may be absent
     generators = (numpy.random.Generator, numpy.random.RandomState)
-    names = {name: value for name, value in subject.reads().items() if isinstance(value, generators)}
+    places = [thing for thing in subject.things() if thing.put and _draws(thing.value, generators)]
     functions = {
         name: value
         for name, value in vars(numpy.random).items()
         if not name.startswith("_") and callable(value) and not isinstance(value, type)
     }
     try:
-        subject.names.update({name: _Drawing(value, spent) for name, value in names.items()})
+        for thing in places:
+            drawing = isinstance(thing.value, generators)
+            thing.put(_Drawing(thing.value, spent) if drawing else _clocked(thing.value, spent))  # type: ignore[misc]
         for name, value in functions.items():
             setattr(numpy.random, name, _clocked(value, spent))
         yield
     finally:
-        subject.names.update(names)
+        for thing in places:
+            thing.put(thing.value)  # type: ignore[misc]
         for name, value in functions.items():
             setattr(numpy.random, name, value)
+
+
+def _draws(value: Any, generators: tuple[type, ...]) -> bool:  # noqa: ANN401 - anything
+    """Whether a value is a generator of numpy, a method of one, or a function that makes one."""
+    own = isinstance(getattr(value, "__self__", None), generators) if callable(value) else False
+    return own or isinstance(value, generators) or value is getattr(_modules["numpy"].random, "default_rng", None)
 
 
 def draws(subject: Subject) -> Iterator[Finding]:

@@ -4,16 +4,17 @@ Law: the learner's values are only looked at; a name is rebound for one call and
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from . import subject as of
 from .findings import Finding
 from .subject import Subject
+from .things import Thing
 
 _modules = sys.modules
-_LEAST_COUNT = 16
+_LEAST_COUNT, _MOST_TAKEN = 16, 10_000
 _DIFFERS = 0.01
 _LOOP_TIMES = 1.2
 _MOST_LOOP_NS = 5e8
@@ -29,45 +30,67 @@ class Returned:
     trains: bool = False
     only_views: bool = False
     line: int | None = None
+    modes: frozenset[bool] = frozenset()
 
 
 def views(returned: Returned) -> Iterator[Finding]:
     """Mistake 31: the result is a view of an input, and nothing was computed."""
     subject, value = returned.subject, returned.value
-    if not returned.only_views or not of.is_array(value):
+    parts = list(value) if type(value) in {list, tuple} else [value]
+    if not returned.only_views or not parts or not all(of.is_array(part) for part in parts):
         return
-    if any(shares_memory(value, array) for array in subject.arrays().values() if array is not value):
+    arrays = list(subject.arrays().values())
+    if all(any(shares_memory(part, array) for array in arrays if array is not part) for part in parts):
         yield Finding("view_only", returned.line or subject.line, {}, subject.index)
 
 
 def shares_memory(one: Any, two: Any) -> bool:  # noqa: ANN401 - arrays of either kind
     """Whether two arrays of one kind lie in the same memory."""
     if of.is_tensor(one) != of.is_tensor(two):
-        return False
+        tensor, array = (one, two) if of.is_tensor(one) else (two, one)
+        start, begin = array.__array_interface__["data"][0], tensor.untyped_storage().data_ptr()
+        return bool(begin <= start < begin + max(tensor.untyped_storage().nbytes(), 1))
     if of.is_tensor(one):
         return bool(one.untyped_storage().data_ptr() == two.untyped_storage().data_ptr())
     return bool(_modules["numpy"].may_share_memory(one, two))
 
 
-def loops(subject: Subject, name: str, line: int | None, call_ns: float) -> Iterator[Finding]:
-    """Mistake 33: a Python loop goes over the elements of an array; over a list it would be faster."""
-    array: Any = subject.names.get(name)
-    if not of.is_array(array) or array.ndim != 1 or of.count_of(array) < _LEAST_COUNT:
-        return
-    values: dict[str, str | int | float] = {"what": name[:60]}
-    if call_ns < _MOST_LOOP_NS:
+def loops(
+    subject: Subject, taken: Mapping[str, int], lines: Mapping[str, int | None], call_ns: float
+) -> Iterator[Finding]:
+    """Mistake 33: a Python loop goes over the elements of an array; over a list it would be faster.
+
+    `taken` are the elements taken one by one, by path of the array, and empty where nobody watched; `lines` those of
+    the loops that the source shows.
+    """
+    for thing in subject.things():
+        array = thing.value
+        if not of.is_array(array) or of.count_of(array) < _LEAST_COUNT:
+            continue
+        shown = not taken and thing.path in lines and array.ndim == 1
+        if shown or taken.get(thing.path, 0) >= min(of.count_of(array), _MOST_TAKEN) // 2:
+            line = lines.get(thing.path, next(iter(lines.values()), subject.line))
+            yield _loop(subject, thing, line, call_ns)
+            return
+
+
+def _loop(subject: Subject, thing: Thing, line: int | None, call_ns: float) -> Finding:
+    """Tell of a loop, with the part of its time that a list would save, where a list does."""
+    array = thing.value
+    values: dict[str, str | int | float] = {"what": thing.path}
+    if call_ns < _MOST_LOOP_NS and thing.put is not None:
         try:
-            subject.names[name] = array.tolist()
+            thing.put(array.tolist())
             subject.function()
             over_list = min(subject.time() for _ in range(3))
         except Exception:  # noqa: BLE001 - a list need not do
             over_list = 0.0
         finally:
-            subject.names[name] = array
+            thing.put(array)
         over_array = min(subject.time() for _ in range(3))
         if over_list and over_array / over_list >= _LOOP_TIMES:
             values["share"] = 1 - over_list / over_array
-    yield Finding("loop_over_array", line, values, subject.index)
+    return Finding("loop_over_array", line, values, subject.index)
 
 
 def compared(all_returned: list[Returned]) -> Iterator[Finding]:
@@ -80,24 +103,22 @@ def compared(all_returned: list[Returned]) -> Iterator[Finding]:
             yield Finding("numpy64_torch32", line, {}, index)
         if _has_graph(first.value) != _has_graph(other.value) and not (first.trains or other.trains):
             yield Finding("grad_differs", line, {}, index)
-        modes = {module.training for each in (first, other) for module in _sensitive(each.subject)}
-        own = [{module.training for module in _sensitive(each.subject)} for each in (first, other)]
-        if len(modes) > 1 and own[0] != own[1] and all(own):
+        if first.modes and other.modes and first.modes != other.modes:
             yield Finding("train_mode_differs", line, {}, index)
         times = _more_work(first, other)
         if times:
             yield Finding("work_differs", line, {"times": times}, index)
 
 
-def inference(returned: Returned) -> Iterator[Finding]:
-    """Mistake 46: a module runs forward only, and builds the graph for gradients all the same."""
-    if returned.trains or not _has_graph(returned.value) or not returned.subject.modules():
-        return
-    yield Finding("grad_kept", returned.subject.line, {}, returned.subject.index)
-
-
 def _has_graph(value: Any) -> bool:  # noqa: ANN401 - a result
+    if type(value) in {list, tuple}:
+        return any(_has_graph(each) for each in value[:_LEAST_COUNT])
     return of.is_tensor(value) and value.grad_fn is not None
+
+
+def modes_of(subject: Subject) -> frozenset[bool]:
+    """Give the modes, training or not, of the modules to which that makes a difference, as they are now."""
+    return frozenset(module.training for module in _sensitive(subject))
 
 
 def _sensitive(subject: Subject) -> list[Any]:

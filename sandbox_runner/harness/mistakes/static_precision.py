@@ -7,7 +7,8 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding
-from .source import Source, calls, dotted, keyword, last
+from .naming import dotted
+from .source import Source, calls, keyword
 
 _CLIPS = {"clip_grad_norm_", "clip_grad_value_"}
 _MANY_ENTRIES = 3
@@ -15,57 +16,52 @@ _MANY_ENTRIES = 3
 
 def scaler(source: Source) -> Iterator[Finding]:
     """Mistake 16: a `GradScaler` beside bfloat16, or gradients clipped before `unscale_`."""
-    names = {
-        target.id
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Assign) and last(node.value) == "GradScaler"
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    names = {dotted(target) for target, value in source.assigned() if source.last(value) == "GradScaler"}
     for variant in range(len(source.bodies)):
         found = calls(source.nodes(variant))
-        scaled = [c for c in found if last(c) == "scale" and dotted(c.func).partition(".")[0] in names]
+        scaled = [c for c in found if source.last(c) == "scale" and dotted(c.func).rpartition(".")[0] in names]
         if not scaled:
             continue
-        if any(_enters(call) and "bfloat16" in ast.dump(call) for call in found):
+        yield Finding("uses_scaler", scaled[0].lineno, variant=variant)
+        if any(_enters(source, call) and "bfloat16" in ast.dump(call) for call in found):
             yield Finding("scaler_bf16", scaled[0].lineno, variant=variant)
-        clips = [call for call in found if last(call) in _CLIPS]
-        if clips and not any(last(call) == "unscale_" for call in found):
+        clips = [call for call in found if source.last(call) in _CLIPS]
+        if clips and not any(source.last(call) == "unscale_" for call in found):
             yield Finding("clip_scaled", clips[0].lineno, variant=variant)
 
 
 def reentered(source: Source) -> Iterator[Finding]:
     """Mistake 12: autocast without its cache of weights, inside itself, or once for each operation."""
     for variant in range(len(source.bodies)):
-        line = _reentered(source.nodes(variant), source.bodies[variant])
+        line = _reentered(source, source.nodes(variant), source.bodies[variant])
         if line:
             yield Finding("autocast_reentered", line, variant=variant)
 
 
-def _reentered(nodes: list[ast.AST], body: tuple[ast.stmt, ...]) -> int:
+def _reentered(source: Source, nodes: list[ast.AST], body: tuple[ast.stmt, ...]) -> int:
     for call in calls(nodes):
         cache = keyword(call, "cache_enabled")
-        if _enters(call) and isinstance(cache, ast.Constant) and cache.value is False:
+        if _enters(source, call) and isinstance(cache, ast.Constant) and cache.value is False:
             return call.lineno
     for node in nodes:
-        inner = [each for each in ast.walk(node) if each is not node and _is_entry(each)]
-        if _is_entry(node) and inner:
+        inner = [each for each in ast.walk(node) if each is not node and _is_entry(source, each)]
+        if _is_entry(source, node) and inner:
             return int(getattr(inner[0], "lineno", 0))
     suites = [getattr(node, "body", None) for node in nodes] + [list(body)]
     for suite in (each for each in suites if isinstance(each, list)):
-        entries = [statement for statement in suite if _is_entry(statement)]
+        entries = [statement for statement in suite if _is_entry(source, statement)]
         if len(entries) >= _MANY_ENTRIES:
             return int(entries[1].lineno)
     return 0
 
 
-def _is_entry(node: ast.AST) -> bool:
-    return isinstance(node, ast.With) and any(_enters(item.context_expr) for item in node.items)
+def _is_entry(source: Source, node: ast.AST) -> bool:
+    return isinstance(node, ast.With) and any(_enters(source, item.context_expr) for item in node.items)
 
 
-def _enters(node: ast.AST) -> bool:
+def _enters(source: Source, node: ast.AST) -> bool:
     """Whether a node is a call of autocast that is not switched off."""
-    if not isinstance(node, ast.Call) or last(node) != "autocast":
+    if not isinstance(node, ast.Call) or source.last(node) != "autocast":
         return False
     enabled = keyword(node, "enabled")
     return not (isinstance(enabled, ast.Constant) and enabled.value is False)
@@ -74,7 +70,7 @@ def _enters(node: ast.AST) -> bool:
 def autocast(source: Source) -> Iterator[Finding]:
     """Not yet a mistake: which variants enter autocast, for mistakes 10, 11 and 13."""
     for variant in range(len(source.bodies)):
-        entry = next((call for call in calls(source.nodes(variant)) if _enters(call)), None)
+        entry = next((call for call in calls(source.nodes(variant)) if _enters(source, call)), None)
         if entry is not None:
             yield Finding("uses_autocast", entry.lineno, variant=variant)
 
@@ -83,15 +79,15 @@ def trains(source: Source) -> Iterator[Finding]:
     """Mistake 17: `backward()` adds to gradients that nothing ever empties. Also tells which variants train."""
     for variant in range(len(source.bodies)):
         nodes = source.nodes(variant)
-        back = next((call for call in calls(nodes) if last(call) in {"backward", "grad"}), None)
+        back = next((call for call in calls(nodes) if source.last(call) in {"backward", "grad"}), None)
         if back is None:
             continue
         yield Finding("uses_backward", back.lineno, variant=variant)
-        empties = any(last(node) == "zero_grad" for node in nodes) or any(
+        empties = any(source.last(node) == "zero_grad" for node in nodes) or any(
             isinstance(node, ast.Attribute) and node.attr == "grad" and not isinstance(node.ctx, ast.Load)
             for node in nodes
         )
-        if last(back) == "backward" and not empties:
+        if source.last(back) == "backward" and not empties:
             yield Finding("never_empties", back.lineno, variant=variant)
 
 

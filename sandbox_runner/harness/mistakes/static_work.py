@@ -5,20 +5,35 @@ they are there.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .findings import Finding
-from .source import Source, calls, dotted, last
+from .naming import dotted
+from .source import Source, calls
 
 _LAZY = {"map", "filter", "zip", "range", "enumerate", "reversed", "iter", "keys", "values", "items"}
 _SLOW = {"vectorize", "apply_along_axis", "apply_over_axes", "frompyfunc", "fromiter"}
 _VIEWS = {
     *("transpose", "swapaxes", "reshape", "view", "permute", "expand", "expand_as", "squeeze", "unsqueeze", "t"),
     *("ravel", "broadcast_to", "moveaxis", "diagonal", "narrow", "select", "unfold", "movedim", "as_strided", "detach"),
+    *("flip", "fliplr", "flipud", "rot90", "expand_dims", "rollaxis", "atleast_1d", "atleast_2d", "atleast_3d"),
+    *("split", "array_split", "hsplit", "vsplit", "chunk", "unbind", "tensor_split", "asarray", "from_numpy", "numpy"),
+    *("as_tensor", "view_as", "reshape_as", "flatten", "unflatten", "swapdims", "adjoint", "contiguous", "mT"),
 }
+"""Some of them copy, or are a copy now and then: only what lies in an input's memory is told of."""
 _VIEW_ATTRIBUTES = {"T", "mT", "H", "mH", "real", "data"}
-_LOGS = {"debug", "info", "warning", "error", "log", "tqdm", "trange", "print"}
-_LOGGERS = {"logging", "logger", "log", "tqdm", "", "_log", "LOG", "LOGGER", "builtins"}
+_LOGS = {"debug", "info", "warning", "error", "critical", "exception", "log"}
+_WRITES = {
+    *("print", "builtins.print", "sys.stdout.write", "sys.stderr.write", "sys.__stdout__.write", "pprint.pprint"),
+    *("pprint.pp", "warnings.warn", "rich.print", "IPython.display.display", "display", "tqdm", "trange"),
+}
+_LOGGERS = {"logging.getLogger", "loguru.logger", "structlog.get_logger"}
+_MOST_DEPTH = 4
+_DEBUGS = {
+    *("cProfile.Profile", "cProfile.run", "cProfile.runctx", "profile.Profile", "profile.run", "trace.Trace"),
+    *("torch.profiler.profile", "torch.autograd.profiler.profile", "torch.autograd.profiler.emit_nvtx"),
+    *("sys.settrace", "sys.setprofile", "threading.settrace", "tracemalloc.start"),
+}
 
 
 def generator(source: Source) -> Iterator[Finding]:
@@ -27,8 +42,8 @@ def generator(source: Source) -> Iterator[Finding]:
         match _result(body):
             case ast.GeneratorExp() as value:
                 yield Finding("generator", value.lineno, {"kind": "generator"}, variant)
-            case ast.Call() as value if last(value) in _LAZY and _is_lazy(value):
-                yield Finding("generator", value.lineno, {"kind": last(value)}, variant)
+            case ast.Call() as value if _is_lazy(source, value):
+                yield Finding("generator", value.lineno, {"kind": source.last(value)}, variant)
 
 
 def _result(body: tuple[ast.stmt, ...]) -> ast.expr | None:
@@ -46,34 +61,51 @@ def _result(body: tuple[ast.stmt, ...]) -> ast.expr | None:
             return None
 
 
-def _is_lazy(call: ast.Call) -> bool:
-    base = dotted(call.func).rpartition(".")[0]
-    return not call.args if last(call) in {"keys", "values", "items"} else not base
+def _is_lazy(source: Source, call: ast.Call) -> bool:
+    base, _, name = source.called(call).rpartition(".")
+    if base == "itertools":
+        return name != "tee"
+    if name not in _LAZY or name in source.definitions:
+        return False
+    return not call.args if name in {"keys", "values", "items"} else base in {"", "builtins"}
 
 
 def views(source: Source) -> Iterator[Finding]:
     """Point at variants that do nothing but take views, for mistake 31."""
     for variant, body in enumerate(source.bodies):
-        values = [each.value for each in body if isinstance(each, ast.Assign | ast.Expr)]
-        if len(values) == len(body) and values and all(_is_view(value) for value in values):
+        if _only_views(source, body):
             yield Finding("only_views", body[-1].lineno, variant=variant)
 
 
-def _is_view(node: ast.AST) -> bool:
+def _only_views(source: Source, body: Sequence[ast.stmt], depth: int = 0) -> bool:
+    """Whether some statements, or the body of a function, take views and nothing else."""
+    rest = [each for each in body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
+    values = [each.value for each in rest if isinstance(each, ast.Assign | ast.Expr | ast.Return)]
+    return bool(values) and len(values) == len(rest) and all(
+        value is not None and _is_view(source, value, depth) for value in values
+    )  # fmt: skip
+
+
+def _is_view(source: Source, node: ast.AST, depth: int) -> bool:
     match node:
         case ast.Name():
             return True
         case ast.Attribute(attr=attr, value=value) if attr in _VIEW_ATTRIBUTES:
-            return _is_view(value)
+            return _is_view(source, value, depth)
         case ast.Subscript(value=value, slice=index):
             parts = index.elts if isinstance(index, ast.Tuple) else [index]
             plain = (ast.Slice, ast.Constant)
-            return _is_view(value) and any(isinstance(p, ast.Slice) for p in parts) and all(
+            return _is_view(source, value, depth) and any(isinstance(p, ast.Slice) for p in parts) and all(
                 isinstance(part, plain) for part in parts
             )  # fmt: skip
         case ast.Call(func=ast.Attribute(attr=attr, value=value)) if attr in _VIEWS:
-            inner = node.args[0] if dotted(value) in {"np", "numpy", "torch"} and node.args else value
-            return _is_view(inner)
+            given = source.names.full(value) in {"numpy", "torch"} and node.args
+            return _is_view(source, node.args[0] if given else value, depth)
+        case ast.Call(args=[first, *_]) if source.called(node).rpartition(".")[0] in {"numpy", "torch"}:
+            return source.last(node) in _VIEWS and _is_view(source, first, depth)
+        case ast.Call() if (function := source.function(node)) is not None and depth < _MOST_DEPTH:
+            body = [ast.Expr(function.body)] if isinstance(function, ast.Lambda) else function.body
+            return all(_is_view(source, each, depth) for each in node.args) and _only_views(source, body, depth + 1)
         case _:
             return False
 
@@ -81,10 +113,12 @@ def _is_view(node: ast.AST) -> bool:
 def vectorize(source: Source) -> Iterator[Finding]:
     """Mistake 32: `np.vectorize` and its like, which are loops in Python."""
     for variant in range(len(source.bodies)):
-        bound = [node for value in source.values(variant) for node in ast.walk(value)]
-        for call in calls([*source.nodes(variant), *bound]):
-            if last(call) in _SLOW and dotted(call.func).partition(".")[0] in {"np", "numpy", last(call)}:
-                yield Finding("np_vectorize", call.lineno, {"what": last(call)}, variant)
+        reached = source.reached(variant)
+        around = [node for each in (*reached.values, *reached.decorators) for node in ast.walk(each)]
+        for node in sorted((n for n in (*reached.nodes, *around) if isinstance(n, ast.expr)), key=lambda n: n.lineno):
+            base, _, name = source.names.full(node).rpartition(".")
+            if isinstance(node, ast.Name | ast.Attribute) and base == "numpy" and name in _SLOW:
+                yield Finding("np_vectorize", node.lineno, {"what": name}, variant)
                 break
 
 
@@ -126,11 +160,23 @@ def _looped(target: ast.expr, iterated: ast.expr, inside: list[ast.AST]) -> str:
 
 def prints(source: Source) -> Iterator[Finding]:
     """Mistake 36: printing, logging and progress bars in what is timed, also in functions that it calls."""
+    loggers = {dotted(target) for target, value in source.assigned() if source.called(value) in _LOGGERS}
     for variant in range(len(source.bodies)):
         for call in calls(source.nodes(variant)):
-            base = dotted(call.func).rpartition(".")[0].partition(".")[0]
-            if last(call) in _LOGS and base in _LOGGERS and (base or last(call) in {"print", "tqdm", "trange"}):
-                yield Finding("print_timed", call.lineno, {"what": last(call)}, variant)
+            base, _, name = source.called(call).rpartition(".")
+            made = isinstance(call.func, ast.Attribute) and source.called(call.func.value) in _LOGGERS
+            logs = name in _LOGS and (made or base in {"logging", *loggers})
+            if logs or source.called(call) in _WRITES or base.partition(".")[0] == "tqdm":
+                yield Finding("print_timed", call.lineno, {"what": name}, variant)
+                break
+
+
+def debugs(source: Source) -> Iterator[Finding]:
+    """Mistake 39: a profiler or tracer is started in what is timed."""
+    for variant in range(len(source.bodies)):
+        for call in calls(source.nodes(variant)):
+            if source.called(call) in _DEBUGS:
+                yield Finding("debug_mode", call.lineno, {"what": source.last(call)}, variant)
                 break
 
 
@@ -138,9 +184,9 @@ def empty_cache(source: Source) -> Iterator[Finding]:
     """Mistake 23: `empty_cache()` in what is timed."""
     for variant in range(len(source.bodies)):
         for call in calls(source.nodes(variant)):
-            if last(call) == "empty_cache":
+            if source.last(call) == "empty_cache":
                 yield Finding("empty_cache", call.lineno, variant=variant)
                 break
 
 
-RULES = (generator, views, vectorize, loops, prints, empty_cache)
+RULES = (generator, views, vectorize, loops, prints, debugs, empty_cache)

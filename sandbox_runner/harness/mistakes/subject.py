@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from .things import Thing, codes_of, walk
+
 clock = time.perf_counter_ns
 _modules = sys.modules
 _MOST_NAMES = 200
@@ -55,21 +57,23 @@ class Subject:
             for name in (*code.co_names, *code.co_varnames[: code.co_argcount]):
                 if name in self.names and name not in seen:
                     seen[name] = value = self.names[name]
-                    found = getattr(value, "__wrapped__", value) if isinstance(value, types.FunctionType) else value
-                    if isinstance(found, types.FunctionType) and found.__globals__ is self.names:
-                        queue.append(found.__code__)
+                    queue += codes_of(value, self.names)
         return seen
+
+    def things(self) -> list[Thing]:
+        """Give all that it reaches from what it reads, in containers, attributes and closures too."""
+        return walk(self.names, self.reads())
 
     def arrays(self) -> dict[str, Any]:
         """Give the arrays and plain tensors among what it reads."""
-        return {name: value for name, value in self.reads().items() if is_array(value)}
+        return {thing.path: thing.value for thing in self.things() if is_array(thing.value)}
 
     def modules(self) -> list[Any]:
         """Give the `torch.nn.Module`s among what it reads."""
         torch = _modules.get("torch")
         if torch is None:
             return []
-        found = [getattr(value, "_orig_mod", value) for value in self.reads().values()]
+        found = [getattr(thing.value, "_orig_mod", thing.value) for thing in self.things()]
         return [value for value in found if isinstance(value, torch.nn.Module)]
 
 

@@ -1,4 +1,4 @@
-"""Watches one call operation by operation, in torch and in numpy: what kinds go in and out, and how long each takes.
+"""Watches one call operation by operation, in torch: what kinds go in and out, and how long each takes.
 
 Law: never while anything is timed for the learner. Torch's classes are made only where torch is there.
 """
@@ -6,14 +6,13 @@ Law: never while anything is timed for the learner. Torch's classes are made onl
 import contextlib
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 _clock = time.perf_counter_ns
 _modules = sys.modules
 _MOST_OPS = 20_000
-_LEAST_SIZE = 256
 
 
 @dataclass(frozen=True)
@@ -31,13 +30,18 @@ class Seen:
 
 @dataclass(frozen=True)
 class Op:
-    """One operation: its name, its own ns, what went in and out, and the memory format it was asked for."""
+    """One operation: its name, its own ns, what went in and out, and the memory format it was asked for.
+
+    `graph`: it is kept for gradients. `entry`: the number of the `autocast` block that it ran in, 0 outside.
+    """
 
     name: str
     ns: int
     ins: tuple[Seen, ...]
     outs: tuple[Seen, ...]
     layout: bool = False
+    graph: bool = False
+    entry: int = 0
 
 
 @dataclass
@@ -48,6 +52,10 @@ class Watched:
     anomaly: bool = False
     profiler: bool = False
     promoted: str = ""
+    taken: dict[str, int] = field(default_factory=dict)
+    entries: int = 0
+    depth: int = 0
+    uncached: bool = False
     value: Any = None
     done: bool = False
 
@@ -60,6 +68,12 @@ class Watched:
         """Give the part of the time of all operations that some take."""
         total = sum(op.ns for op in self.ops)
         return sum(op.ns for op in ops) / total if total else 0.0
+
+    def steady(self, again: "Watched") -> None:
+        """Keep the shorter of two times of each operation, where the same were seen again: a busy machine only adds."""
+        if [op.name for op in self.ops] == [op.name for op in again.ops]:
+            pairs = zip(self.ops, again.ops, strict=True)
+            self.ops = [replace(one, ns=min(one.ns, two.ns)) for one, two in pairs]
 
 
 def _seen(value: Any) -> Seen:  # noqa: ANN401 - a tensor
@@ -104,58 +118,37 @@ def watch(call: Callable[[], Any], watched: Watched) -> None:
             if len(watched.ops) < _MOST_OPS:
                 outs = tuple(_seen(each) for each in _tensors(out, torch))
                 layout = (kwargs or {}).get("memory_format") is not None
-                watched.ops.append(Op(op.overloadpacket.__name__, took, ins, outs, layout))
+                graph = torch.is_grad_enabled() and any(each.requires_grad for each in _tensors(args, torch))
+                entry = watched.entries if watched.depth else 0
+                watched.ops.append(Op(op.overloadpacket.__name__, took, ins, outs, layout, graph, entry))
             watched.anomaly = watched.anomaly or torch.is_anomaly_enabled()
             watched.profiler = watched.profiler or torch.autograd._profiler_enabled()  # noqa: SLF001
             return out
 
     stance = torch.compiler.set_stance("force_eager") if "torch._dynamo" in _modules else contextlib.nullcontext()
-    with stance, Watch():
+    with stance, _autocast_watched(torch, watched), Watch():
         watched.value = call()
 
 
-def watch_numpy(subject: Any) -> str:  # noqa: ANN401 - a Subject; no import, for one direction
-    """Call a variant once with its arrays watched: name the first operation that widened float32 to float64.
+@contextlib.contextmanager
+def _autocast_watched(torch: Any, watched: Watched) -> Iterator[None]:  # noqa: ANN401 - torch may be absent
+    """Count how often autocast is entered, however it is spelt: as a block, a decorator, or under another name."""
+    kind = torch.amp.autocast_mode.autocast
+    enter, leave = kind.__enter__, kind.__exit__
 
-    What numpy was asked for by `dtype=` or `out=` is no accident and is not named.
-    """
-    numpy: Any = _modules.get("numpy")
-    if numpy is None:
-        return ""
-    found: list[str] = []
+    def entered(self: Any) -> Any:  # noqa: ANN401 - torch's
+        if self._enabled:
+            watched.entries += not watched.depth
+            watched.depth += 1
+            watched.uncached = watched.uncached or not self._cache_enabled
+        return enter(self)
 
-    class Array(numpy.ndarray):  # type: ignore[misc]
-        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-            plain = [bare(each) for each in inputs]
-            asked = {"dtype", "out", "signature"} & set(kwargs)
-            if "out" in kwargs:
-                kwargs["out"] = tuple(bare(each) for each in kwargs["out"])
-            result = getattr(ufunc, method)(*plain, **kwargs)
-            if not asked and method == "__call__" and _widened(plain, result, numpy):
-                found.append(ufunc.__name__)
-            return result.view(Array) if type(result) is numpy.ndarray else result
+    def left(self: Any, *wrong: Any) -> Any:  # noqa: ANN401 - torch's
+        watched.depth -= bool(self._enabled)
+        return leave(self, *wrong)
 
-    def bare(value: Any) -> Any:  # noqa: ANN401 - an operand
-        return value.view(numpy.ndarray) if type(value) is Array else value
-
-    arrays = {
-        name: value
-        for name, value in subject.arrays().items()
-        if isinstance(value, numpy.ndarray) and value.dtype == numpy.float32
-    }
-    if not arrays:
-        return ""
-    subject.names.update(subject.made)
     try:
-        subject.names.update({name: value.view(Array) for name, value in arrays.items()})
-        subject.function()
+        kind.__enter__, kind.__exit__ = entered, left
+        yield
     finally:
-        subject.names.update(arrays)
-    return found[0] if found else ""
-
-
-def _widened(inputs: list[Any], result: Any, numpy: Any) -> bool:  # noqa: ANN401 - operands of a ufunc
-    if type(result) is not numpy.ndarray or result.dtype != numpy.float64 or result.size < _LEAST_SIZE:
-        return False
-    narrow = [each for each in inputs if type(each) is numpy.ndarray and each.dtype == numpy.float32]
-    return any(each.size >= _LEAST_SIZE for each in narrow)
+        kind.__enter__, kind.__exit__ = enter, leave

@@ -1,0 +1,113 @@
+"""A pass over lists, dicts, sets and other containers that the calls of a variant have changed, so that each differs.
+
+Law: what a container held is put back, whatever happens. A container that a variant only fills, and fills alike each
+time, is no mistake.
+"""
+
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Iterator
+from typing import Any
+
+from . import subject as of
+from .findings import Finding
+from .subject import Subject
+from .things import walk
+
+_KINDS = (list, dict, set, bytearray, deque, defaultdict, Counter, OrderedDict)
+_MOST_ITEMS = 200_000
+_LONG_NS = 2e8
+_MEMO_TIMES, _LEAST_MEMO_NS = 3.0, 2e4
+
+Held = dict[int, tuple[Any, Any]]
+"""Containers by identity, each with a copy of what it held."""
+
+
+def remember(names: dict[str, Any]) -> Held:
+    """Keep copies of the containers that some names reach, while there is room."""
+    held: Held = {}
+    room = _MOST_ITEMS
+    for thing in walk(names, [name for name in names if not name.startswith("__")]):
+        if type(thing.value) in _KINDS and len(thing.value) <= room and id(thing.value) not in held:
+            held[id(thing.value)] = thing.value, _copied(thing.value)
+            room -= len(thing.value)
+    return held
+
+
+def changes(subject: Subject, held: Held, call_ns: float) -> Iterator[Finding]:
+    """Mistake 34: a container is not what it was before the calls, and what a call does depends on it."""
+    if call_ns > _LONG_NS:
+        return
+    for thing in subject.things():
+        owner, before = held.get(id(thing.value), (None, None))
+        if (
+            owner is not None
+            and owner is thing.value
+            and not _alike(owner, before)
+            and _matters(subject, owner, before)
+        ):
+            yield Finding("input_changed", subject.line, {"what": thing.path}, subject.index)
+            return
+
+
+def _matters(subject: Subject, owner: Any, before: Any) -> bool:  # noqa: ANN401 - a container
+    """Whether calls on what a container held first, on what a call left, and on other content, do not end alike."""
+    now = _copied(owner)
+    try:
+        ends, times = [], []
+        for content in (before, None, _other(before)):
+            if content is not None:
+                _fill(owner, content)
+            begin = of.clock()
+            value = subject.function()
+            times.append(float(of.clock() - begin))
+            ends.append((_kept(value), _copied(owner)))
+        first, again, other = ends
+        differs = not all(_same(first[0], end[0]) and _alike(first[1], end[1]) for end in (again, other))
+        remembers = times[0] > _MEMO_TIMES * times[1] and times[0] - times[1] > _LEAST_MEMO_NS
+        return differs or (remembers and len(before) < len(now))
+    finally:
+        _fill(owner, now)
+
+
+def _copied(value: Any) -> Any:  # noqa: ANN401 - a container
+    if isinstance(value, dict):
+        return {key: _kept(each) for key, each in dict.items(value)}
+    if isinstance(value, list):
+        return [_kept(each) for each in list.__iter__(value)]
+    return value.copy()
+
+
+def _kept(value: Any) -> Any:  # noqa: ANN401 - a result, or an item
+    return of.copy_of(value) if of.is_array(value) else list(value) if type(value) is list else value
+
+
+def _other(before: Any) -> Any:  # noqa: ANN401 - a container
+    """Give other content of the same size where there is such: the first item again and again."""
+    if isinstance(before, list | deque) and before:
+        return type(before)([before[0]] * len(before))
+    return before
+
+
+def _fill(owner: Any, content: Any) -> None:  # noqa: ANN401 - a container
+    owner.clear()
+    (owner.update if isinstance(owner, dict | set) else owner.extend)(content)
+
+
+def _alike(one: Any, two: Any) -> bool:  # noqa: ANN401 - containers
+    if len(one) != len(two):
+        return False
+    if isinstance(one, dict):
+        return all(key in two and _same(each, two[key]) for key, each in one.items())
+    if isinstance(one, set):
+        return bool(one == two)
+    return all(_same(a, b) for a, b in zip(one, two, strict=True))
+
+
+def _same(one: Any, two: Any) -> bool:  # noqa: ANN401 - items, or results
+    """Whether two values are alike; of what is no number, text, array or list, only whether they are one thing."""
+    if one is two:
+        return True
+    if type(one) is list and type(two) is list:
+        return len(one) == len(two) and all(_same(a, b) for a, b in zip(one, two, strict=True))
+    plain = type(one) is type(two) and type(one) in {int, float, str, bytes, bool, complex, tuple}
+    return of.same(one, two) or (plain and bool(one == two or one != one))  # noqa: PLR0124 - nan

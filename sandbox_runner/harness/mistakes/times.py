@@ -1,0 +1,155 @@
+"""Which names of a source stand for times that it took itself, and by what it sums them up.
+
+Law: only reads the tree.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from .naming import dotted
+from .source import Source, suites
+
+_SUMMARIES = {"min": "min", "amin": "min", "nanmin": "min", "mean": "mean", "fmean": "mean", "average": "mean"}
+_SUMMARIES |= {"nanmean": "mean", "sum": "mean", "fsum": "mean"}
+_FAIR = {"median", "nanmedian", "quantile", "nanquantile", "quantiles", "percentile", "median_low", "median_high"}
+_KEEPS = {"array", "asarray", "sorted", "list", "tuple", "tensor", "Series", "as_tensor", "sort", "map"}
+_LISTS = {"append", "extend"}
+
+
+class Times:
+    """The times that a source collects: `names` of lists, and of single differences of two readings."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._single = self._differences()
+        self.names = self._collected()
+        self._grow()
+
+    def is_fair(self) -> bool:
+        """Whether a median or quantile is taken of what was collected, or its middle."""
+        for node in self._source.everything:
+            match node:
+                case ast.Call() if self._source.last(node) in _FAIR and self._mentions(node):
+                    return True
+                case ast.Subscript(value=value, slice=ast.BinOp(op=ast.FloorDiv())) if self._mentions(value):
+                    return True
+        return False
+
+    def of_collected(self) -> Iterator[tuple[int, str]]:
+        """Give (line, how) of each summary of what was collected."""
+        for node in self._source.everything:
+            match node:
+                case ast.Call(args=[first, *_]) if self._source.last(node) in _SUMMARIES and self._is_list(first):
+                    yield node.lineno, _SUMMARIES[self._source.last(node)]
+                case ast.Call(func=ast.Attribute(attr=attr, value=value)) if attr in _SUMMARIES and self._is_list(
+                    value
+                ):
+                    yield node.lineno, _SUMMARIES[attr]
+                case ast.Subscript(value=value, slice=ast.UnaryOp(op=ast.USub())) if self._is_list(value):
+                    yield node.lineno, "last"
+                case ast.Subscript(value=ast.Call() as value, slice=ast.Constant(value=0)) if self._is_list(value):
+                    if self._source.last(value) == "sorted":
+                        yield node.lineno, "min"
+
+    def running(self) -> Iterator[tuple[int, str]]:
+        """Give (line, how) of a least time kept, or a sum of times divided, while the clock is read."""
+        summed = set()
+        for suite in self._clocked():
+            for node in (inner for statement in suite for inner in ast.walk(statement)):
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                        if self._source.last(call) == "min" and name in _loaded(call) and self._is_time(call):
+                            yield node.lineno, "min"
+                    case ast.If(test=ast.Compare(ops=[ast.Lt() | ast.LtE()]), body=[ast.Assign(targets=[target])]):
+                        if self._is_time(node.body[0]) and _loaded(node.test) & {dotted(target)}:
+                            yield node.lineno, "min"
+                    case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value) if self._is_time(value):
+                        summed.add(name)
+        for node in self._source.everything:
+            match node:
+                case ast.BinOp(op=ast.Div(), left=ast.Name(id=name)) if name in summed:
+                    yield node.lineno, "mean"
+
+    def _clocked(self) -> Iterator[list[ast.stmt]]:
+        """Give the bodies of loops in which the clock is read, or a function that reads it is called."""
+        for loop in self._source.everything:
+            if isinstance(loop, ast.For | ast.While) and any(self._reads(node) for node in ast.walk(loop)):
+                yield loop.body
+
+    def _reads(self, node: ast.AST) -> bool:
+        function = self._source.function(node)
+        inner = ast.walk(function) if function else ()
+        return self._source.names.reads_clock(node) or any(self._source.names.reads_clock(each) for each in inner)
+
+    def _differences(self) -> set[str]:
+        found = set()
+        for node in self._source.everything:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if self._is_difference(value):
+                    found.add(name)
+        return found
+
+    def _is_difference(self, value: ast.AST) -> bool:
+        subtracts = any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) for node in ast.walk(value))
+        read = {
+            node.targets[0].id
+            for node in self._source.everything
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and self._reads(node.value)
+        }
+        return subtracts and (bool(_loaded(value) & read) or any(self._reads(node) for node in ast.walk(value)))
+
+    def _is_time(self, value: ast.AST) -> bool:
+        timed = any(self._reads(node) for node in ast.walk(value))
+        return timed or bool(_loaded(value) & self._single) or self._is_difference(value)
+
+    def _collected(self) -> set[str]:
+        """Name the lists to which something is added where the clock is read, and what `timeit` repeats."""
+        found = set()
+        for suite in suites(self._source.tree):
+            inside = [node for statement in suite for node in ast.walk(statement)]
+            if not any(self._reads(node) for node in inside):
+                continue
+            for node in inside:
+                match node:
+                    case ast.Call(func=ast.Attribute(attr=attr, value=value)) if attr in _LISTS:
+                        found.add(dotted(value))
+                    case ast.AugAssign(target=target, value=ast.List()):
+                        found.add(dotted(target))
+        return found - {""}
+
+    def _grow(self) -> None:
+        """Add the names to which what was collected is given on."""
+        for _ in range(3):
+            for node in self._source.everything:
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=value) if self._is_list(value):
+                        self.names.add(name)
+
+    def _is_list(self, node: ast.AST) -> bool:
+        """Whether an expression is a list of times."""
+        match node:
+            case ast.Name() | ast.Attribute():
+                return dotted(node) in self.names
+            case ast.ListComp(elt=elt) | ast.GeneratorExp(elt=elt):
+                times = any(self._reads(inner) for inner in ast.walk(elt))
+                return times or any(self._is_list(each.iter) for each in node.generators)
+            case ast.Call(args=args):
+                repeats = self._source.called(node) == "timeit.repeat" or self._is_timer_s(node)
+                return repeats or (self._source.last(node) in _KEEPS and any(self._is_list(each) for each in args))
+            case _:
+                return False
+
+    def _is_timer_s(self, node: ast.Call) -> bool:
+        """Whether a call is `repeat` of a `timeit.Timer`."""
+        if not isinstance(node.func, ast.Attribute) or node.func.attr != "repeat":
+            return False
+        timer = node.func.value
+        values = [timer, *(self._source.bound.get(timer.id, ()) if isinstance(timer, ast.Name) else ())]
+        return any(self._source.called(value) == "timeit.Timer" for value in values)
+
+    def _mentions(self, node: ast.AST) -> bool:
+        return any(self._is_list(inner) for inner in ast.walk(node) if isinstance(inner, ast.expr))
+
+
+def _loaded(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
