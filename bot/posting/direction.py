@@ -8,14 +8,16 @@ import re
 LTR, FIRST_STRONG, END, ARABIC_MARK = "\u2066", "\u2068", "\u2069", "\u061c"
 ARABIC = re.compile(r"[\u0620-\u064a\u0671-\u06d3]")
 URL = re.compile(r"(?:https?://|mailto:)[^\s\"'<>]+", re.IGNORECASE)
+_UNIT = r" ?[A-Za-zµμ][A-Za-zµμ²³/]*(?!\w|\.\w|\()"
 FIGURE = (
     r"\([-+\u2212]?\d+(?:\.\d+)?(?:, ?(?:[-+\u2212]?\d+(?:\.\d+)?)?)+\)"
-    r"|(?<![A-Za-z0-9_.])[-+\u2212±]?\d[\d.,]*[eE][-+\u2212]?\d+(?![\w.])"
+    rf"|(?<![A-Za-z0-9_.,])[-+\u2212±]?\d[\d.,]*[eE][-+\u2212]?\d+(?!\w)(?: ?%|{_UNIT})?"
+    rf"|(?<![A-Za-z0-9_.,])[-+\u2212±]?\d[\d.,]*(?: ?[–-] ?\d[\d.,]*)?{_UNIT}"
     r"|[-+\u2212±]\d[\d.,]*(?: ?[–-] ?[-+\u2212]?\d[\d.,]*)?(?: ?%)?"
     r"|\d[\d.,]* ?[–-] ?\d[\d.,]*(?: ?%)?"
     r"|\d[\d.,]* ?%"
 )
-"""The pattern of a shape, a number with an exponent, a signed number, a range or a percentage."""
+"""The pattern of a shape, a number with an exponent or a unit, a signed number, a range or a percentage."""
 _LATIN_RUN = re.compile(r"[-+~<>=(\[{@#/\w.%×*]*[A-Za-z0-9](?:[ -~×⁻⁰¹²³⁴-⁹]*[A-Za-z0-9)\]}%×⁰¹²³⁴-⁹])?", re.ASCII)
 """A run of Latin letters, digits and signs inside a label, from its first to its last meaningful character."""
 

@@ -57,7 +57,7 @@ def drafts(reply: replies.Reply, look: Look) -> tuple[Draft, ...]:
                 late.append(FileDraft(pieces.safe_name(block.name), b"", ref=block.ref))
             case replies.Timings():
                 packing.put(*tables.timings(block, look.words))
-                late += [FileDraft("timings.png", block, _caption(block.alt))] if block.rows else []
+                late += [FileDraft("timings.png", block, tables.caption(block))] if block.rows else []
             case replies.CodeBlock():
                 late += _put_code(packing, block, look)
             case _:

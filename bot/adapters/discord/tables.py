@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from bot.adapters.discord import marked
 from bot.engine import replies
-from bot.posting import direction, pieces
+from bot.posting import bars, direction, pieces
 
 
 def timings(block: replies.Timings, words: Mapping[str, str]) -> tuple[str, ...]:
@@ -23,6 +23,14 @@ def timings(block: replies.Timings, words: Mapping[str, str]) -> tuple[str, ...]
     if block.machine:
         made.append(marked.line(block.machine))
     return tuple(made)
+
+
+def caption(block: replies.Timings) -> str:
+    """Give what stands above a picture of bars: a line a variant, with its time."""
+    return "\n".join(
+        marked.begun(f"{marked.code(row.name[:60])}: {marked.span(replies.Number(row.shown))}")
+        for row in block.rows[: bars.MOST_ROWS]
+    )
 
 
 def _ratio(ratio: replies.RatioRow, words: Mapping[str, str]) -> str:

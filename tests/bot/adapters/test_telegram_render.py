@@ -311,6 +311,13 @@ def test_drawn_calls_are_laid_out_as_bubbles_with_their_keys() -> None:
     assert made.index("لا") < made.index("نعم")  # rows are not mirrored: the first stands at the right
 
 
+def test_a_number_with_its_unit_is_one_piece_in_prose() -> None:
+    shown = html_of(Text("الأزمنة: 2.00 ms، ثم 16 GB. والفرق -2.5 µs، و2-3 ms، و3 x.sum() لا وحدة فيها"))
+    for each in ("2.00 ms", "16 GB", "-2.5 µs", "2-3 ms"):
+        assert f"{LTR}{each}{END}" in shown
+    assert f"{LTR}3 x" not in shown
+
+
 def test_a_number_with_an_exponent_is_one_piece_in_prose() -> None:
     shown = html_of(Text("والعدد 1e-30 بقي، ومن -3.4e38 إلى 1E5، و2e-8"))
     assert [f"{LTR}{each}{END}" in shown for each in ("1e-30", "-3.4e38", "1E5", "2e-8")] == [True] * 4
