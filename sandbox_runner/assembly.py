@@ -5,10 +5,11 @@ Law: nothing here decides what is good enough; what stands is what the probe fou
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from sandbox_runner.dispatch import Worker
 from sandbox_runner.errors import SetupError
@@ -39,13 +40,14 @@ from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.sandbox.probing import Setting, probe
 from sandbox_runner.serving import Assembled, stderr_journal
 from sandbox_runner.settings import Settings
-from sandbox_runner.warm.caches import build, nest_of, prepare, prepared
+from sandbox_runner.warm.caches import build, failed, nest_of, prepare, prepared
 from sandbox_runner.warm.nursery import Nursery, Rules
 from sandbox_runner.warm.parent import WAITING, Parent
 from sandbox_runner.warm.proving import OnlyWaited, OnlyWarm, prove_parent, prove_walls
 from sandbox_runner.warm.starting import WarmStart
 from sandbox_runner.worker import SandboxWorker
 
+_MOST_EXAMPLES, _EXAMPLE_BYTES = 500, 64 << 10
 _SLOTS_BESIDE = 3
 """Above the slots of jobs: those of an exercise's companions, then those of children that wait, then parents'."""
 
@@ -126,11 +128,13 @@ def _nursery(settings: Settings, slots: int, sandbox: Bubblewrap | Gvisor, cold:
     slot = waits[-1] + 1
 
     async def improve() -> bool:
-        """Make what torch's compiler keeps, where this image has none yet."""
-        if nest_of(sandbox, slot).compiled:
-            return False
-        await build(sandbox, slot)
-        return True
+        """Make what torch's compiler keeps, where this image has none yet; the next time, of the examples too."""
+        if not nest_of(sandbox, slot).compiled:
+            await build(sandbox, slot)
+            return True
+        sources = await asyncio.to_thread(_examples, settings.examples)
+        told = await _prepare(sandbox, slot, sources, prepared(sandbox) | failed(sandbox))
+        return Ending.OK.value in told.values()
 
     async def prove(parent: Parent) -> str:
         """Try all walls once, and what only a warm child could reach for at every parent."""
@@ -168,25 +172,42 @@ async def prepare_examples(settings: Settings, sources: Mapping[str, str]) -> di
         SetupError: no warm parent with a compiler can be had here.
     """
     sandbox = await open_bubblewrap(SandboxSettings(settings.python, base_uid=settings.base_uid))
+    try:
+        return await _prepare(sandbox, 1 + _SLOTS_BESIDE, sources, prepared(sandbox))
+    finally:
+        await sandbox.close()
+
+
+async def _prepare(sandbox: Bubblewrap, slot: int, sources: Mapping[str, str], but: Collection[str]) -> dict[str, str]:
+    """Prepare what compiles of these sources `but` those of the digests that are named, which were tried before."""
     digests = {name: hashlib.sha256(source.encode()).hexdigest() for name, source in sources.items()}
-    kept = prepared(sandbox)
-    told = {name: "kept" if digests[name] in kept else "plain" for name in sources}
+    told = {name: "kept" if digests[name] in but else "plain" for name in sources}
     wanted = [name for name in sources if told[name] == "plain" and "compile" in sources[name]]
 
-    async def use(parent: Parent) -> list[str]:
+    async def use(parent: Parent) -> AsyncIterator[tuple[str, bool]]:
         worker = SandboxWorker(OnlyWarm(parent), Machine())
         for name in wanted:
             kind = JobKind.TIME if "# %%" in sources[name] else JobKind.RUN
             job = Job(f"prepare-{digests[name][:12]}", kind, sources[name], "operator", budget=Budget.QUICK)
-            told[name] = (await worker.run_job(job, 0, _silent)).ending.value
-        return [digests[name] for name in wanted if told[name] == Ending.OK]
+            ending = (await worker.run_job(job, 0, _silent)).ending
+            if ending is Ending.CANCELLED:  # what asked for it was given up, and this example was not tried
+                raise asyncio.CancelledError
+            told[name] = ending.value
+            yield digests[name], ending is Ending.OK
 
-    try:
-        if wanted:
-            await prepare(sandbox, 1 + _SLOTS_BESIDE, use)
-    finally:
-        await sandbox.close()
+    if wanted:
+        await prepare(sandbox, slot, use)
     return told
+
+
+def _examples(folder: Path | None) -> dict[str, str]:
+    """Read the Python files under a folder that are small enough to be an example."""
+    found = {}
+    for path in sorted(folder.rglob("*.py"))[:_MOST_EXAMPLES] if folder is not None else ():
+        with suppress(OSError, UnicodeDecodeError):
+            if path.stat().st_size <= _EXAMPLE_BYTES:
+                found[str(path)] = path.read_text(encoding="utf-8")
+    return found
 
 
 def _note() -> Callable[..., None]:

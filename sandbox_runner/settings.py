@@ -68,6 +68,8 @@ class Settings:
     """Whether jobs are started from a warm parent where one can be had. A runner of one job starts none."""
     gpu_waiting: int = 1
     """How many children wait on each GPU with a context of their own for the next job."""
+    examples: Path | None = None
+    """A folder of ours whose Python files are compiled once in idle moments, for warm starts to find; None: none."""
 
     def __repr__(self) -> str:
         """Show the settings without the secret."""
@@ -177,6 +179,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("TASREE_RUNNER_GPUS", "gpus", _numbers),
     Variable("TASREE_RUNNER_WARM", "warm", _switch),
     Variable("TASREE_RUNNER_GPU_WAITING", "gpu_waiting", _whole(0, 2)),
+    Variable("TASREE_RUNNER_EXAMPLES", "examples", _path),
     Variable("TASREE_RUNNER_SOCKET", "socket", _path),
     Variable("TASREE_RUNNER_LISTEN", "listen", _listen),
     Variable("TASREE_RUNNER_TLS_CERT", "tls_cert", _path),

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,11 +21,12 @@ from sandbox_runner.sandbox.interpreter import Interpreter
 from sandbox_runner.warm.parent import Nest, Parent, start_parent
 
 _FACTS = "facts.json"
+_WELL, _ILL = "examples", "failed"
 _KINDS = (".h", ".gch", ".so", ".cpp", ".py", ".json", "")
 _LARGEST = 512 << 20
 
-Use = Callable[[Parent], Awaitable[list[str]]]
-"""Runs examples of ours in a parent's children; gives the digests of those that went well."""
+Use = Callable[[Parent], AsyncIterator[tuple[str, bool]]]
+"""Runs examples of ours in a parent's children; gives the digest of each when it is over, and whether it went well."""
 
 
 def nest_of(sandbox: Bubblewrap, slot: int) -> Nest:
@@ -39,8 +40,12 @@ def nest_of(sandbox: Bubblewrap, slot: int) -> Nest:
 
 def prepared(sandbox: Bubblewrap) -> frozenset[str]:
     """Give the digests of the examples whose code is there already."""
-    kept = _facts(_folder(sandbox.host.interpreter)).get("examples", ())
-    return frozenset(str(one) for one in kept) if isinstance(kept, list) else frozenset()
+    return _listed(_facts(_folder(sandbox.host.interpreter)), _WELL)
+
+
+def failed(sandbox: Bubblewrap) -> frozenset[str]:
+    """Give the digests of the examples that did not end well when they were tried."""
+    return _listed(_facts(_folder(sandbox.host.interpreter)), _ILL)
 
 
 async def build(sandbox: Bubblewrap, slot: int) -> Nest:
@@ -61,8 +66,8 @@ async def build(sandbox: Bubblewrap, slot: int) -> Nest:
     return nest_of(sandbox, slot)
 
 
-async def prepare(sandbox: Bubblewrap, slot: int, use: Use) -> list[str]:
-    """Let examples of ours be compiled, and keep what comes of it beside what is there; give what `use` gave.
+async def prepare(sandbox: Bubblewrap, slot: int, use: Use) -> None:
+    """Let examples of ours be compiled, and keep what comes of each beside what is there, as soon as it is over.
 
     Raises:
         SetupError: as `build`.
@@ -76,13 +81,18 @@ async def prepare(sandbox: Bubblewrap, slot: int, use: Use) -> list[str]:
         _give(workshop, sandbox, 0)
         parent = await start_parent(sandbox, replace(nest, building=str(workshop)))
         try:
-            done = await use(parent)
+            async for digest, well in use(parent):
+                facts = _facts(folder)
+                for name, here in ((_WELL, well), (_ILL, not well)):
+                    facts[name] = sorted(_listed(facts, name) | {digest} if here else _listed(facts, name) - {digest})
+                await asyncio.to_thread(_merge, workshop, folder, facts)
         finally:
             await parent.end()
-        facts = _facts(folder)
-        facts["examples"] = sorted({*prepared(sandbox), *done})
-        await asyncio.to_thread(_merge, workshop, folder, facts)
-    return done
+
+
+def _listed(facts: Mapping[str, object], name: str) -> frozenset[str]:
+    kept = facts.get(name, ())
+    return frozenset(str(one) for one in kept) if isinstance(kept, list) else frozenset()
 
 
 def _open_workshop(folder: Path) -> "_Workshop":

@@ -33,7 +33,9 @@ Note = Callable[..., None]
 Quiet = Callable[[], AbstractAsyncContextManager[None]]
 """Holds off every measurement of this host while it lasts, and waits for one that is under way."""
 Improve = Callable[[], Awaitable[bool]]
-"""Makes what a better parent needs, in idle moments; says whether there is something new. May be cancelled."""
+"""Makes a part of what a better parent needs, in idle moments; False when there is nothing more to make.
+
+May be cancelled, and is asked again."""
 Hold = Callable[[], AbstractAsyncContextManager[str]]
 """Holds what a child needs while it is made to wait; gives why that is not to be had now, or nothing."""
 Prove = Callable[[Parent], Awaitable[str]]
@@ -313,6 +315,8 @@ class Nursery:
         try:
             async with self._quiet():
                 self._better = await improve()
+            if self._better:
+                return
         except SetupError as fault:
             self._note("not_improved", detail=str(fault)[:500])
         self._improve = None

@@ -23,7 +23,7 @@ from sandbox_runner.sandbox.bubblewrap import Bubblewrap, open_bubblewrap
 from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.sandbox.interpreter import Interpreter
 from sandbox_runner.warm.environment import stamp
-from sandbox_runner.warm.nursery import Nursery, Rules
+from sandbox_runner.warm.nursery import Improve, Nursery, Rules
 from sandbox_runner.warm.parent import Nest, Parent
 from sandbox_runner.warm.starting import WarmStart
 from sandbox_runner.worker import SandboxWorker
@@ -67,7 +67,10 @@ async def soon(come: Callable[[], bool]) -> None:
 
 @asynccontextmanager
 async def kept(
-    sandbox: Bubblewrap, rules: Rules = QUICK, proof: Callable[[Parent], str] = lambda _: ""
+    sandbox: Bubblewrap,
+    rules: Rules = QUICK,
+    proof: Callable[[Parent], str] = lambda _: "",
+    improve: Improve | None = None,
 ) -> AsyncIterator[Kept]:
     """Keep a nursery while it lasts."""
 
@@ -83,7 +86,8 @@ async def kept(
     def failed(why: str) -> None:
         found.failed.append(why)
 
-    nursery = Nursery(sandbox, make, prove, note, rules, quiet=contextlib.nullcontext, failed=failed)
+    quiet = contextlib.nullcontext
+    nursery = Nursery(sandbox, make, prove, note, rules, quiet=quiet, failed=failed, improve=improve)
     found = Kept(nursery, SandboxWorker(WarmStart(sandbox, nursery, note), Machine(), grace_s=1.0))
     keeping = asyncio.create_task(nursery.keep(found.told.append, lambda: True))
     try:
@@ -148,6 +152,20 @@ async def test_a_parent_that_does_not_prove_itself_gives_no_child_and_the_wall_s
         assert "process 7 can be signalled" in found.told[0].detail
         assert found.failed[0] == "signals: process 7 can be signalled"  # so that the next is made with less
         assert ("cold_start", {"why": "wall_missing"}) in found.notes
+
+
+async def test_what_a_parent_lacks_is_made_in_steps_and_each_gives_another_parent(sandbox: Bubblewrap) -> None:
+    steps = [False, True, True]
+
+    async def improve() -> bool:
+        return steps.pop()
+
+    async with kept(sandbox, replace(QUICK, calm_s=0.0), improve=improve) as found:
+        await found.until("parent_ready", 3)
+        await soon(lambda: not steps)
+        await asyncio.sleep(0.2)  # whoever asked once more would find no further step
+        assert [values for name, values in found.notes if name == "parent_due"][1:] == [{"why": "better"}] * 2
+        assert (await found.run("print(1)")).start == "warm"
 
 
 async def test_a_parent_from_before_a_change_of_the_environment_gives_no_more_children(
