@@ -1,7 +1,7 @@
 """One lane a learner: what came first is answered first, and learners do not wait for each other.
 
 Law: within a lane one thing is under way at a time; a lane without work costs nothing; a thing that fails is logged and
-the lane goes on.
+the lane goes on; one that found the store away is begun anew, before what came after it.
 """
 
 import asyncio
@@ -10,9 +10,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
+from bot.errors import StoreAwayError
+
 LOG = logging.getLogger("tasree.lanes")
 
 T = TypeVar("T")
+
+AWAY_S = 1.0
+"""After so long a thing is begun anew that found the store away."""
 
 
 class Lane(Generic[T]):
@@ -20,6 +25,7 @@ class Lane(Generic[T]):
 
     def __init__(self) -> None:
         self._waiting: deque[T] = deque()
+        self._out: list[T] = []
         self._news = asyncio.Event()
 
     def put(self, thing: T) -> None:
@@ -29,7 +35,19 @@ class Lane(Generic[T]):
 
     def take(self) -> T | None:
         """Take the first."""
-        return self._waiting.popleft() if self._waiting else None
+        if not self._waiting:
+            return None
+        self._out.append(self._waiting.popleft())
+        return self._out[-1]
+
+    def settle(self) -> None:
+        """Hear that what was taken is done with."""
+        self._out.clear()
+
+    def put_back(self) -> None:
+        """Let all that was taken and is not done with wait as it did."""
+        self._waiting.extendleft(reversed(self._out))
+        self._out.clear()
 
     async def peek(self, seconds: float) -> T | None:
         """Give the first without taking it, waiting for it for some seconds."""
@@ -79,7 +97,12 @@ class Lanes(Generic[T]):
             while (thing := lane.take()) is not None:
                 try:
                     await self._work(thing, lane)
+                except StoreAwayError as error:
+                    LOG.warning("something in a lane is begun anew: %s", error)
+                    lane.put_back()
+                    await asyncio.sleep(AWAY_S)
                 except Exception:
                     LOG.exception("something in a lane failed")
+                lane.settle()
         finally:
             del self._lanes[name]

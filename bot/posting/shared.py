@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 from bot.errors import StoreAwayError
-from bot.posting.lanes import Lane
+from bot.posting.lanes import AWAY_S, Lane
 from bot.posting.pacing import Limits
 from bot.posting.ports import Arrival, Inbox, Paces, Pass
 
@@ -24,8 +24,6 @@ T = TypeVar("T")
 
 LEASE_S = 30.0
 """So long a process has a lane without saying so again."""
-AWAY_S = 1.0
-"""After so long a lane is tried again that was left because the store was away."""
 LOOK_S = 0.1
 """So often a lane is looked at for what another process took in."""
 
@@ -150,6 +148,7 @@ class SharedLanes(Generic[T]):
                     raise
                 except Exception:
                     LOG.exception("something in a lane failed")
+                here.settle()
                 await fill()
             tried |= known
             if await self._inbox.leave_lane(self._platform, lane, self._holder, sorted(tried)):

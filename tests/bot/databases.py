@@ -14,7 +14,7 @@ import signal
 import sqlite3
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -86,6 +86,21 @@ class PostgresDatabase:
 
     async def execute(self, statement: str) -> list[tuple[object, ...]]:
         return await self.server.execute(statement, self.name)
+
+
+@contextlib.asynccontextmanager
+async def full(database: PostgresDatabase, *writes: str) -> AsyncIterator[None]:
+    """Let these writes (`INSERT ON replies`) find no room on the disk while it lasts."""
+    raised = "RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'"
+    await database.execute(f"CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {raised}; END $$")
+    for number, write in enumerate(writes):
+        await database.execute(
+            f"CREATE TRIGGER full_disk_{number} BEFORE {write} FOR EACH ROW EXECUTE FUNCTION full_disk()"
+        )
+    try:
+        yield
+    finally:
+        await database.execute("DROP FUNCTION full_disk CASCADE")
 
 
 def programs() -> Path | None:

@@ -13,6 +13,7 @@ from bot.app import SystemDice
 from bot.engine.effects import Edit, Say, Turn
 from bot.engine.replies import CodeBlock, Paragraph, Reply, Text
 from bot.engine.session import Session
+from bot.errors import StoreAwayError
 from bot.ports import Shown  # noqa: TC001 - the only use here is a name
 from bot.posting.boxes import Drawing
 from bot.posting.courier import Courier
@@ -100,6 +101,30 @@ async def test_a_lane_keeps_its_order_and_goes_on_after_a_fault() -> None:
     await lanes.idle()
     for name in ("a", "b"):
         assert [number for who, number in done if who == name] == [0, 1, 3, 4]
+
+
+async def test_what_found_the_store_away_is_begun_anew_with_what_it_took_before_what_came_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.posting.lanes.AWAY_S", 0.01)
+    done: list[list[int]] = []
+    away = 3
+
+    async def work(thing: int, lane: Lane[int]) -> None:
+        nonlocal away
+        taken = [thing]
+        if thing == 1 and (following := lane.take()) is not None:
+            taken.append(following)
+        if taken == [1, 2] and away:
+            away -= 1
+            raise StoreAwayError
+        done.append(taken)
+
+    lanes = Lanes(work)
+    for number in range(5):
+        lanes.put("a", number)
+    await lanes.idle()
+    assert done == [[0], [1, 2], [3], [4]]
 
 
 @dataclass(frozen=True, slots=True)

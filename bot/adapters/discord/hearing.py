@@ -6,6 +6,7 @@ process left is answered at the next start.
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,10 +22,11 @@ from bot.adapters.discord.line import DiscordLine
 from bot.adapters.discord.parse import Heard, Upload
 from bot.adapters.discord.places import Who
 from bot.engine.events import ButtonPressed, Event, OddSent
+from bot.errors import StoreAwayError
 from bot.posting import pieces, rerun, rooms
 from bot.posting.courier import Courier
 from bot.posting.hosted import Kept
-from bot.posting.lanes import Lane, Lanes
+from bot.posting.lanes import AWAY_S, Lane, Lanes
 from bot.posting.ports import GPU_LEFT, ORIGIN, Arrival, Done, Origin
 
 LOG = logging.getLogger("tasree.discord")
@@ -33,6 +35,8 @@ KEPT = timedelta(days=3)
 DOWNLOAD_TRIES, DOWNLOAD_S = 3, 30.0
 OVERDUE = timedelta(seconds=60)
 """So old is something heard that nobody is answering any more."""
+MOST_LATE = 10_000
+"""So much waits at most for a store that is away."""
 _MOST_CHATS = 50_000
 
 
@@ -69,6 +73,8 @@ class Hearing:
         self._rooms = rooms.Rooms(PLATFORM, talk, kept, courier)
         self._under_way: set[str] = set()
         self._looking: asyncio.Task[None] | None = None
+        self._late: deque[_Item] = deque()
+        self._catching_up: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Answer what was taken in before and not answered."""
@@ -99,20 +105,54 @@ class Hearing:
 
     async def idle(self) -> None:
         """Wait until everything taken in was answered."""
+        if self._catching_up is not None:
+            await asyncio.wait([self._catching_up])
         await self._lanes.idle()
 
     async def close(self) -> None:
         """Stop; what is under way is taken up at the next start."""
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
+        for task in (self._looking, self._catching_up):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
         await self._lanes.close()
 
     async def hear(self, heard: Heard, interaction: "discord.Interaction[Any] | None") -> None:
-        """Write down what was heard, then answer it in its turn."""
-        arrival = Arrival(heard.key, parse.to_json(heard))
+        """Write down what was heard, then answer it in its turn; while the store is away it waits here.
+
+        This platform tells a thing once.
+        """
+        item = _Item(heard, interaction)
+        if not self._late:
+            try:
+                await self._written(item)
+            except StoreAwayError as error:
+                LOG.warning("what was heard waits for the store: %s", error)
+            else:
+                return
+        if len(self._late) >= MOST_LATE:
+            LOG.error("something heard is passed over: too much waits for the store")
+            return
+        self._late.append(item)
+        if self._catching_up is None or self._catching_up.done():
+            self._catching_up = asyncio.create_task(self._catch_up())
+
+    async def _written(self, item: _Item) -> None:
+        arrival = Arrival(item.heard.key, parse.to_json(item.heard))
         if await self._kept.take_in(PLATFORM, [arrival], datetime.now(UTC)):
-            self._put(_Item(heard, interaction))
+            self._put(item)
+
+    async def _catch_up(self) -> None:
+        """Write down what waits for the store, in order."""
+        while self._late:
+            try:
+                await self._written(self._late[0])
+            except StoreAwayError:
+                await asyncio.sleep(AWAY_S)
+                continue
+            except Exception:
+                LOG.exception("something heard could not be written down")
+            self._late.popleft()
 
     def _put(self, item: _Item) -> None:
         self._under_way.add(item.heard.key)
@@ -132,10 +172,15 @@ class Hearing:
             else:
                 event = await self._downloaded(heard.uploads[0]) if heard.uploads else heard.event()
                 await (self._edited if heard.edited else self._take)(heard, event)
-        finally:
+            await self._kept.write([Done(PLATFORM, heard.key)])
+        except StoreAwayError:
+            raise  # its lane begins it anew
+        except BaseException:
             self._under_way.discard(heard.key)
             await self._settled(heard.who, interaction)
-        await self._kept.write([Done(PLATFORM, heard.key)])
+            raise
+        self._under_way.discard(heard.key)
+        await self._settled(heard.who, interaction)
 
     async def _take(self, heard: Heard, event: Event) -> None:
         chat = await self._chat_of(heard.who)

@@ -20,6 +20,7 @@ from bot.adapters.telegram import parse
 from bot.adapters.telegram.drafts import Draft
 from bot.adapters.telegram.parse import Heard, Me, Moved, Nothing, Pressed, Said, Standing, Upload, Who
 from bot.engine.events import CodeSent, Entity, Event, FileSent, OddSent, TextSent
+from bot.errors import StoreAwayError
 from bot.posting import pieces, rerun, rooms
 from bot.posting.courier import Courier
 from bot.posting.hosted import Kept
@@ -233,9 +234,13 @@ class Hearing:
         try:
             item = await self._done(item, lane)
             keys |= {*item.keys}
-        finally:
+            await self._kept.write([Done(PLATFORM, key) for key in item.keys])
+        except StoreAwayError:
+            raise  # its lane begins it anew
+        except BaseException:
             self._under_way -= keys
-        await self._kept.write([Done(PLATFORM, key) for key in item.keys])
+            raise
+        self._under_way -= keys
 
     async def _done(self, item: _Item, lane: Lane[_Item]) -> _Item:
         """Answer one thing; give it with the others that were answered together with it."""
