@@ -7,6 +7,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -148,6 +149,32 @@ def test_a_process_that_may_still_run_a_line_is_told_from_one_that_has_left_its_
         assert keeper._leaves(process.pid)
     assert not keeper._leaves(process.pid)
     assert not keeper._leaves(os.getpid())
+
+
+ONE_THREAD_STAYS = """
+import ctypes, platform, threading, time
+threading.Thread(target=time.sleep, args=(60,)).start()
+print("begun", flush=True)
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
+"""
+"""Its first thread ends by itself: the process looks dead to whoever asks only for that one."""
+
+
+def test_a_process_whose_first_thread_has_ended_may_still_run_a_line() -> None:
+    keeper = object.__new__(Keeper)
+    with subprocess.Popen([sys.executable, "-c", ONE_THREAD_STAYS], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        deadline = time.monotonic() + 10
+        while _state(process.pid) != "Z" and time.monotonic() < deadline:
+            time.sleep(0.005)
+        assert _state(process.pid) == "Z"
+        assert not keeper._leaves(process.pid)
+        process.kill()
+
+
+def _state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 KEEPS = "import pathlib\npathlib.Path('kept.txt').write_text('kept')\nprint('the end')"
