@@ -120,7 +120,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _marker_of(report: pytest.TestReport) -> str:
-    return next((marker for marker in (*NEEDS, "soak") if marker in report.keywords), "unmarked")
+    return next((marker for marker in ("soak", *NEEDS) if marker in report.keywords), "unmarked")
 
 
 def _kept_of_before() -> dict[str, dict[str, Any]]:
