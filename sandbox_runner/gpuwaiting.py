@@ -12,7 +12,7 @@ from functools import partial
 
 from sandbox_runner.gpuwork import GpuWorker
 from sandbox_runner.lending import Lender, Ours
-from sandbox_runner.pooling import Pool, Proving
+from sandbox_runner.pooling import Pool
 from sandbox_runner.protocol import Device, Job, Progress, Result, limits_for
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap
 from sandbox_runner.sandbox.port import Staged
@@ -73,7 +73,7 @@ class Kennel:
         nursery = Nursery(
             self._sandbox, make, prove, self._noting(lender), self._rules, name=f"{WALL}_gpu{lender.gpu.minor}",
             quiet=self._quiet, like=like,
-            hold=partial(self._hold, lender, worker.proving(slot)), wanted=lambda: worker.wanted > 0, failed=failed,
+            hold=partial(self._hold, lender, worker, slot), wanted=lambda: worker.wanted > 0, failed=failed,
         )  # fmt: skip
         lender.ours = partial(ours_of, nursery)
         return nursery
@@ -98,9 +98,9 @@ class Kennel:
         return wrong
 
     @asynccontextmanager
-    async def _hold(self, lender: Lender, proving: Proving) -> AsyncIterator[str]:
-        """Hold a GPU while a child is made to wait on it, and weigh the child."""
-        why = await self._pool.take_this(lender, proving)
+    async def _hold(self, lender: Lender, worker: GpuWorker, slot: int) -> AsyncIterator[str]:
+        """Hold a GPU while a child is made to wait on it, and weigh the child; a job that waits for it goes before."""
+        why = await self._pool.take_this(lender, worker.proving(slot), lambda: worker.wanted > 0)
         if why:
             yield why
             return

@@ -16,6 +16,7 @@ from sandbox_runner.lending import Lender, Prove
 AGAIN_S = 60.0
 """After so long a GPU in quarantine is tried again though others could serve."""
 _POLL_S = 0.05
+GAVE_WAY = "a job waits for it"
 
 Proving = Callable[[tuple[Lender, ...]], Prove]
 """Gives what proves the GPUs of these lenders by a kernel of ours."""
@@ -89,10 +90,12 @@ class Pool:
         await self.give_back(taken, "")
         return Taken(why="; ".join(f"GPU {minor}: {why}" for minor, why in sorted(refused.items())))
 
-    async def take_this(self, lender: Lender, proving: Proving) -> str:
-        """Wait for one GPU and take it; say why not where it is not to be had."""
+    async def take_this(self, lender: Lender, proving: Proving, give_way: Callable[[], bool] = lambda: False) -> str:
+        """Wait for one GPU and take it; say why not where it is not to be had, or while others want it more."""
         async with self._turn:
-            while not self._claim(lender):  # noqa: ASYNC110 - another process may have it, which tells nothing
+            while not self._claim(lender):  # another process may have it, which tells nothing
+                if give_way():
+                    return GAVE_WAY
                 await asyncio.sleep(_POLL_S)
             return await self._taken(lender, proving)
 

@@ -232,6 +232,8 @@ class Nursery:
             try:
                 async with self._quiet():
                     await self._fill()
+                if self._wanted():  # it was broken off for a job, which may have needed no child
+                    asyncio.get_running_loop().call_later(self._rules.look_s, self._refill.set)
             except SetupError as fault:
                 self._note("none_waits", detail=str(fault)[:1500])
 

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox_runner.gpus import Gpu, Sight
 from sandbox_runner.lending import Lender, Prove
-from sandbox_runner.pooling import AGAIN_S, FreeLock, Pool
+from sandbox_runner.pooling import AGAIN_S, GAVE_WAY, FreeLock, Pool
 
 WELL, HELD = Sight(0), Sight(0, frozenset({77}))
 
@@ -101,6 +101,20 @@ async def test_each_job_gets_a_gpu_that_is_free_and_one_more_waits() -> None:
     assert not fourth.done()
     await bench.give_back(3)
     assert await fourth == (3,)
+
+
+async def test_who_would_only_make_ready_gives_way_to_a_job_that_waits_for_the_same_gpu() -> None:
+    bench = Bench()
+    assert await bench.take(3) == (0, 3, 4)
+    wanted: list[str] = []
+    ready = asyncio.create_task(bench.pool.take_this(bench.pool.lenders[0], bench._proving, lambda: bool(wanted)))
+    await asyncio.sleep(0.1)
+    assert not ready.done()
+    job = asyncio.create_task(bench.take(1))
+    wanted.append("a job")
+    assert await ready == GAVE_WAY
+    await bench.give_back(0)
+    assert await job == (0,)
 
 
 async def test_a_job_for_several_has_them_all_in_the_order_of_their_numbers() -> None:
