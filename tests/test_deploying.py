@@ -162,6 +162,42 @@ def test_what_is_laid_over_compose_names_services_and_secrets_that_are_there_and
     assert runner_settings.read_settings(told).nats == "nats+tls://broker:4222"
 
 
+def _secrets(value: object) -> set[str]:
+    """Name every secret that a part of a manifest or of compose is given."""
+    if isinstance(value, list):
+        return set().union(*map(_secrets, value))
+    if not isinstance(value, dict):
+        return set()
+    own = {str(value[key]) for key in ("secretName",) if key in value}
+    own |= {str(value[key]["name"]) for key in ("secretKeyRef", "secret") if "name" in (value.get(key) or {})}
+    given = value.get("secrets") or ()
+    own |= {one if isinstance(one, str) else one["source"] for one in given} if isinstance(given, list) else set()
+    return own.union(*map(_secrets, value.values()))
+
+
+def test_no_runner_is_given_a_token_the_database_or_a_bots_secret() -> None:
+    pods = [one for path in MANIFESTS for one in documents(path) if one["kind"] in {"Deployment", "StatefulSet"}]
+    parts: dict[str, list[Any]] = {"bot": [], "runner": []}
+    for pod in pods:
+        template: Any = pod["spec"]
+        labels = template["template"]["metadata"]["labels"]
+        parts.get(labels["part"], []).append(template["template"]["spec"])
+    for path in COMPOSED:
+        for name, service in yaml.safe_load(path.read_text())["services"].items():
+            parts["runner" if name == "runner" else "bot"].append(service)
+    assert len(parts["runner"]) == 4
+    assert {"tasree-database", "tasree-telegram", "telegram-token", "bot-seed"} <= _secrets(parts["bot"])
+    assert not _secrets(parts["runner"]) & _secrets(parts["bot"]) - {"tasree-broker-public", "broker-authority"}
+
+    unit = (DEPLOY / "systemd" / "tasree-runner.service").read_text()
+    laid = (DEPLOY / "systemd" / "nats" / "runner.conf").read_text()
+    example = (DEPLOY / "runner.env.example").read_text()
+    loaded = set(re.findall(r"^LoadCredential=([\w.]+)", unit + laid, re.MULTILINE))
+    assert loaded == {"runner.secret", "runner.pem", "runner.key", "runner.nk", "broker.pem"}
+    known = set(re.findall(r"TASREE_[A-Z_]+", json.dumps(parts["runner"]) + unit + laid + example))
+    assert not {name for name in known if re.search("TOKEN|DATABASE|DATA$|TELEGRAM|DISCORD", name)}
+
+
 @pytest.mark.parametrize("path", CONTAINERFILES, ids=lambda path: path.stem)
 def test_the_linter_finds_no_fault_in_a_containerfile(path: Path) -> None:
     ran(program("hadolint"), "--no-color", "--failure-threshold", "style", path)

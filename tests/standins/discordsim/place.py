@@ -110,6 +110,7 @@ async def served(  # noqa: PLR0913 - what differs between tests
     *,
     questions: bool = False,
     database: str = "",
+    shards: int = 1,
 ) -> AsyncIterator[Bot]:
     """Start a bot; the database at `path` may hold what an earlier one left."""
     making = Making(
@@ -118,7 +119,7 @@ async def served(  # noqa: PLR0913 - what differs between tests
     app, chat, store = await making.made()
     bot = Bot(making, app, chat, store, None)
     try:
-        async with simcord.run(chat.client, check_errors=True, shard_count=1) as env:
+        async with simcord.run(chat.client, check_errors=True, shard_count=shards) as env:
             bot.env = env
             await chat.hear(app)
             yield bot
