@@ -61,7 +61,7 @@ class Bubblewrap:
             SetupError: a control group cannot be made, or the launcher does not start.
         """
         host, limits = self.host, job.limits
-        processes = limits.processes + host.policy.spare_processes
+        processes = limits.processes + host.spare_processes
         group = host.group(host.next_name(), memory_bytes=limits.memory_bytes, processes=processes)
         lines = Pairs({_SECCOMP: _sealed(self._filter)})
         order = host.order(job, group) | {

@@ -32,6 +32,7 @@ _INSIDE_UID = 1000
 _HARNESS = Path(__file__).resolve().parent.parent / "harness"
 _LAUNCH = Path(__file__).resolve().with_name("launch.py")
 _TOTAL_FILES_BYTES = 16 << 20
+_POOLS = 3
 _BEHIND_S = 1.0
 """So far may our count of a job's CPU time be behind; on many cores a process computes many times that meanwhile."""
 
@@ -73,11 +74,21 @@ class Host:
             except NoCgroupError as reason:
                 self.no_cgroup = str(reason)
 
+    @property
+    def spare_processes(self) -> int:
+        """How many processes and threads a job has beyond its limit: our own, and those that libraries make unasked.
+
+        OpenMP, numpy's OpenBLAS and torch each keep an idle thread a core of a measured job; on many cores alone these
+        would reach the limit, and some wait for ever for one that could not be made.
+        """
+        return self.policy.spare_processes + _POOLS * max(len(os.sched_getaffinity(0)) - 2, 0)
+
     def setting(self, *, own_kernel: bool) -> Setting:
         """What a probe must know."""
         hidden = (str(_HARNESS), str(self.folder))
         bound = tuple(inside for _, inside in self.interpreter.binds)
-        return Setting(tuple(self.policy.environment), self.no_cgroup, hidden, own_kernel, bound)
+        spare = 0 if own_kernel else self.spare_processes - self.policy.spare_processes
+        return Setting(tuple(self.policy.environment), self.no_cgroup, hidden, own_kernel, bound, spare=spare)
 
     def next_name(self) -> str:
         """A name for a job's groups and files that no other job of this host has."""
@@ -136,7 +147,7 @@ class Host:
         beyond what may be used before that count ends the job, and serves only where nobody counts.
         """
         limits = dict(self.policy.rlimits)
-        limits["NPROC"] = job.limits.processes + self.policy.spare_processes
+        limits["NPROC"] = job.limits.processes + self.spare_processes
         limits["FSIZE"] = job.limits.disk_bytes
         limits["CPU"] = max(1, int(job.limits.cpu_s) + 1)
         if counted:

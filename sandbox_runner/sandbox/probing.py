@@ -13,6 +13,7 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from sandbox_runner.protocol import Device, Ending, Job, JobKind, Limits, Result, Wall, limits_for
@@ -55,7 +56,7 @@ _FORKS = """
 import os, sys, time
 made = 0
 try:
-    while made < 400:
+    while made < 1200:
         if os.fork() == 0:
             time.sleep(5); os._exit(0)
         made += 1
@@ -110,6 +111,8 @@ class Setting:
     no_gpu: str = "no NVIDIA GPU on this host: /dev/nvidiactl is not there"
     nodes: tuple[str, ...] = ()
     variables_cuda: tuple[str, ...] = ()
+    spare: int = 0
+    """How many processes a job may have beyond its limit for idle threads of libraries, on a host of many cores."""
     lent: tuple[str, ...] = ()
     """Device nodes that every job of this probe has: where all of them are jobs for a GPU."""
 
@@ -130,7 +133,8 @@ async def probe(attempt: Try, setting: Setting) -> tuple[Wall, ...]:
             outcomes |= {name: f"in a job for the GPU: {why}" for name, why in beside.items() if why}
     outcomes["uid_per_slot"] = _own_uids(first, second)
     outcomes["cgroup"] = setting.no_cgroup
-    for names in ((("memory", _memory), ("process_count", _forks)), (("disk_bytes", _disk), ("inodes", _inodes)),
+    forks: Callable[[Try, int], Awaitable[str]] = partial(_forks, spare=setting.spare)
+    for names in ((("memory", _memory), ("process_count", forks)), (("disk_bytes", _disk), ("inodes", _inodes)),
                   (("cpu", _cpu), ("leftovers", _leftovers))):  # fmt: skip
         said = await asyncio.gather(*(check(attempt, slot) for slot, (_, check) in enumerate(names)))
         outcomes |= dict(zip((name for name, _ in names), said, strict=True))
@@ -199,8 +203,9 @@ async def _leftovers(attempt: Try, slot: int) -> str:
     return "" if result.ending is Ending.OK and left else f"a daemon was not found and ended: {_why(result)}"
 
 
-async def _forks(attempt: Try, slot: int) -> str:
-    return await _counted(attempt, slot, _FORKS, _LIMITS.processes, replace(_LIMITS, memory_bytes=1 << 30))
+async def _forks(attempt: Try, slot: int, spare: int) -> str:
+    most = _LIMITS.processes + spare
+    return await _counted(attempt, slot, _FORKS, most, replace(_LIMITS, memory_bytes=(1 << 30) + (spare << 23)))
 
 
 async def _disk(attempt: Try, slot: int) -> str:

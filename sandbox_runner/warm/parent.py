@@ -161,7 +161,7 @@ class Parent:
         child = child or await self._take(job)
         spent_s = child.spent_s()
         if child.group is not None:
-            processes = limits.processes + host.policy.spare_processes
+            processes = limits.processes + host.spare_processes
             try:
                 host.limit_group(child.group, memory_bytes=limits.memory_bytes, processes=processes)
             except SetupError:

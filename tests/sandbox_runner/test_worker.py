@@ -165,6 +165,17 @@ def test_the_kernels_limit_of_time_lies_beyond_what_all_cores_compute_between_tw
     assert walls.sandbox.host.rlimits(staged, counted=False)["CPU"] == 31
 
 
+def test_idle_threads_that_libraries_make_on_many_cores_count_beside_a_jobs_own(
+    walls: "Walls", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, staged = walls.sandbox.host, Staged("a", b"", "code.py", walls.small)
+    for cores, spare in ((1, 0), (2, 0), (16, 42), (64, 186)):
+        monkeypatch.setattr("os.sched_getaffinity", lambda _, cores=cores: set(range(cores)))
+        assert host.rlimits(staged)["NPROC"] == walls.small.processes + host.policy.spare_processes + spare
+        assert host.setting(own_kernel=False).spare == spare
+        assert host.setting(own_kernel=True).spare == 0
+
+
 async def test_warnings_of_one_place_are_folded(walls: "Walls") -> None:
     result = await walls.run("import warnings\nfor i in range(100): warnings.warn(f'w{i}')")
     assert result.stderr.head.count("UserWarning") == 5
