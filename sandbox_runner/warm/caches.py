@@ -11,7 +11,9 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +26,7 @@ _FACTS = "facts.json"
 _WELL, _ILL = "examples", "failed"
 _KINDS = (".h", ".gch", ".so", ".cpp", ".py", ".json", "")
 _LARGEST = 512 << 20
+_UNUSED_S = 60 * 86400.0
 
 Use = Callable[[Parent], AsyncIterator[tuple[str, bool]]]
 """Runs examples of ours in a parent's children; gives the digest of each when it is over, and whether it went well."""
@@ -35,6 +38,8 @@ def nest_of(sandbox: Bubblewrap, slot: int) -> Nest:
     facts = _facts(folder)
     if not facts:
         return Nest(slot)
+    with suppress(OSError):
+        os.utime(folder / _FACTS)  # it is used
     return Nest(slot, compiled=str(folder), vectors=str(facts["vectors"]))
 
 
@@ -63,6 +68,7 @@ async def build(sandbox: Bubblewrap, slot: int) -> Nest:
             vectors = str(parent.ready.get("vectors", ""))
             await parent.end()
         await asyncio.to_thread(_merge, workshop, folder, {"vectors": vectors, "examples": []})
+    await asyncio.to_thread(_sweep, folder, time.time())
     return nest_of(sandbox, slot)
 
 
@@ -141,6 +147,15 @@ def _place(content: bytes, target: Path) -> None:
     aside.write_bytes(content)
     aside.chmod(0o755 if target.suffix == ".so" else 0o644)
     aside.replace(target)
+
+
+def _sweep(folder: Path, now: float) -> None:
+    """Remove what was kept of images that no runner has used for long; each takes 150 MB."""
+    for other in folder.parent.glob("compiled-*"):
+        with suppress(OSError):
+            unused_s = now - (other / _FACTS).stat().st_mtime
+            if other != folder and other.lstat().st_uid == os.geteuid() and unused_s > _UNUSED_S:
+                shutil.rmtree(other, ignore_errors=True)
 
 
 def _facts(folder: Path) -> dict[str, object]:

@@ -141,6 +141,17 @@ def test_a_folder_that_is_not_ours_or_not_whole_counts_for_nothing(tmp_path: Pat
         assert caches._facts(tmp_path) == {}
 
 
+def test_what_was_kept_of_an_image_that_nobody_has_used_for_long_is_removed(tmp_path: Path) -> None:
+    now = 1e9
+    for name, days in (("compiled-own", 400), ("compiled-old", 61), ("compiled-used", 59), ("matplotlib-3", 400)):
+        _kept(tmp_path / name)
+        os.utime(tmp_path / name / "facts.json", (now - days * 86400, now - days * 86400))
+    (tmp_path / "compiled-torn").mkdir()
+    caches._sweep(tmp_path / "compiled-own", now)
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["compiled-own", "compiled-torn", "compiled-used", "matplotlib-3"]
+
+
 def test_examples_are_the_files_of_a_folder_that_can_be_read_and_are_small(tmp_path: Path) -> None:
     (tmp_path / "lesson").mkdir()
     (tmp_path / "lesson" / "one.py").write_text("print(1)")
