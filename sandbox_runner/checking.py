@@ -59,21 +59,24 @@ class Checking:
         self.judge(await self._results("first", (self.seed(), n)), strict=True)
 
     async def again(self, n: int, *, odd: bool = True) -> None:
-        """Compare on other inputs, of an `odd` size, also with float64 where the first variant takes it."""
+        """Compare on other inputs, of an `odd` size, also with float64 where the first variant takes it.
+
+        Inputs that nobody is given are made after each: an answer kept aside while `make` worked is then of those.
+        """
         fresh = (self.seed(), max(1, n // 3) | 1 if odd else n)
-        share = self.rng.random()
-        results = await self._results("result", fresh, share)
+        share, decoy = self.rng.random(), self.seed()
+        results = await self._results("result", fresh, share, decoy)
         self.judge(results, strict=True)
-        await self._name_precisions(results, *fresh, share)
+        await self._name_precisions(results, *fresh, share, decoy)
 
     async def _results(
-        self, op: str, fresh: tuple[int, int] | None, share: float | None = None
+        self, op: str, fresh: tuple[int, int] | None, share: float | None = None, decoy: int | None = None
     ) -> list[tuple[Part, ...]]:
         """Call each variant once, on equal inputs where (seed, n) says how to make them, and read what it returned."""
         share, results = self.rng.random() if share is None else share, []
         for i, (seat, variant) in enumerate(zip(self.seats, self.named, strict=True)):
             if fresh:
-                made, _, wall = await seat.harness.ask(Made, "fresh", seed=fresh[0], n=fresh[1])
+                made, _, wall = await seat.harness.ask(Made, "fresh", seed=fresh[0], n=fresh[1], decoy=decoy)
                 self.coarsest = made.coarsest if made.coarsest in agreement.FLOATS else ""
                 self.make_ns = max(self.make_ns, float(wall)) if op == "first" else self.make_ns
             shown, payload, wall = await seat.harness.ask(Shown, op, variant=seat.number, share=share)
@@ -146,12 +149,15 @@ class Checking:
             case _:
                 assert_never(found.outcome)
 
-    async def _name_precisions(self, results: list[tuple[Part, ...]], seed: int, n: int, share: float) -> None:
+    async def _name_precisions(
+        self, results: list[tuple[Part, ...]], seed: int, n: int, share: float, decoy: int
+    ) -> None:
         """Name the precision of each variant by its error against the first variant on float64 inputs."""
         seat = self.seats[0]
         if any(len(result) != 1 or result[0].dtype not in agreement.FLOATS for result in results):
             return
-        shown, payload, _ = await seat.harness.ask(Widened, "wide", variant=seat.number, seed=seed, n=n, share=share)
+        asked = {"variant": seat.number, "seed": seed, "n": n, "share": share, "decoy": decoy}
+        shown, payload, _ = await seat.harness.ask(Widened, "wide", **asked)
         if shown.items is None:
             return
         wide = agreement.read(shown.items, payload)

@@ -138,6 +138,8 @@ class Inspector:
             self._try(instrument_containers.changes, subject, self._held, call_ns)
         self._try(instrument_profile.profile, subject)
         self._try(instrument_profile.draws, subject)
+        if "multiplies" in marks:
+            self._try(instrument_profile.converts_layout, subject)
         loops = [each for each in self._static if each.code == "loops_over" and each.variant == subject.index]
         lines = {str(each.values["what"]): each.line for each in reversed(loops)}
         taken = self._seen[subject.index].taken

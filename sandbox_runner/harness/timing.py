@@ -145,9 +145,12 @@ class _Bench:
             self._sets = {i: [({}, self._function(v, taken[i]))] for i, v in enumerate(self._planned.variants)}
         return b"", {"makes": self._make is not None, "n": size, "own": own}
 
-    def fresh(self, seed: int, n: int) -> Answer:
-        """Let the set-up's `make(rng, n)` make the inputs anew, for every variant; name their coarsest precision."""
-        made = self._made(seed, n)
+    def fresh(self, seed: int, n: int, decoy: int | None = None) -> Answer:
+        """Let the set-up's `make(rng, n)` make the inputs anew, for every variant; name their coarsest precision.
+
+        `decoy` is a seed for inputs that nobody is given: what `make` remembers beside its inputs is then of others.
+        """
+        made = self._made(seed, n, decoy)
         self._sets = {i: [(made, self._function(v))] for i, v in enumerate(self._planned.variants)}
         self._call(blocks.synchronize)
         return b"", {"coarsest": widened(made)[1]}
@@ -181,9 +184,9 @@ class _Bench:
                 changed = {} if only_filled(function, changed) else changed
         return self._shown(variant, value, share, changed=bool(changed))
 
-    def wide(self, variant: int, seed: int, n: int, share: float) -> Answer:
+    def wide(self, variant: int, seed: int, n: int, share: float, decoy: int | None = None) -> Answer:
         """Call a variant on inputs of the highest precision; `items` is None where it does not take them."""
-        made = self._made(seed, n)
+        made = self._made(seed, n, decoy)
         wide, _ = widened(made)
         self._names.update(wide)
         try:
@@ -300,8 +303,11 @@ class _Bench:
             raise RuntimeError(message)
         return self._plan
 
-    def _made(self, seed: int, n: int) -> blocks.Inputs:
+    def _made(self, seed: int, n: int, decoy: int | None = None) -> blocks.Inputs:
         made = self._drawn(seed, n)
+        if decoy is not None:
+            self._drawn(decoy, n)
+            blocks.seed_all(seed)
         self._names.update(made)
         return made
 

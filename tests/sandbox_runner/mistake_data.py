@@ -58,7 +58,7 @@ def innocents() -> Iterator[Snippet]:
         yield Snippet(path.stem, path.read_text(encoding="utf-8"), "cpu", "")
 
 
-def batches(found: Sequence[Snippet], most: int = 6) -> Iterator[list[Snippet]]:
+def batches(found: Sequence[Snippet], most: int = 8) -> Iterator[list[Snippet]]:
     """Divide snippets that may be joined into groups of one kind."""
     for kind in ("numpy", "torch", "compile"):
         group = [snippet for snippet in found if snippet.kind == kind]

@@ -140,6 +140,56 @@ async def test_what_remembers_by_place_or_shape_is_wrong_or_named(key: str) -> N
     assert named(seen) in {"memoised", "skipped_work", "results_differ"}
 
 
+CHEAP = """\
+import functools
+import numpy as np
+n = 2000
+def make(rng, n):
+    return {"x": rng.random(n)}
+def least(x):
+    return float(np.sort(x)[7])
+HOW
+# %% honest
+least(x)
+# %% theirs
+theirs(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param("def theirs(x, kept={}):\n    k = float(x[0])\n    if k not in kept: kept[k] = least(x)\n"
+                     "    return kept[k]", id="in a default argument"),
+        pytest.param("def asks():\n    k = v = None\n    x = yield\n    while True:\n"
+                     "        if k != x[0]: k, v = x[0], least(x)\n        x = yield v\n"
+                     "asking = asks()\nnext(asking)\ntheirs = asking.send", id="in a generator"),
+        pytest.param("now = [None]\n@functools.lru_cache(None)\ndef kept(key): return least(now[0])\n"
+                     "def theirs(x):\n    now[0] = x\n    return kept(float(x[0]))", id="by lru_cache"),
+        pytest.param("kept = {}\ndef theirs(x):\n    k = float(x[0])\n    times, v = kept.get(k, (0, None))\n"
+                     "    v = least(x) if times % 9 == 0 else v\n    kept[k] = times + 1, v\n    return v",
+                     id="for some calls in a row"),
+    ],
+)  # fmt: skip
+async def test_a_short_call_that_remembers_its_answers_is_named_or_not_confirmed(how: str) -> None:
+    seen = (await timed(CHEAP.replace("HOW", how))).measured
+    assert (seen.ending, seen.flags[-1].code) == (Ending.SUSPICIOUS_TIMING, "memoised") or not seen.confirmed
+
+
+async def test_an_answer_kept_aside_by_make_is_wrong() -> None:
+    kept = "kept = []\ndef make(rng, n):\n    x = rng.random(n)\n    kept[:] = [least(x)]\n    return {'x': x}\n"
+    source = CHEAP.replace("HOW", kept + "def theirs(x): return kept[0]")
+    seen = (await timed(source)).measured
+    assert (seen.ending, named(seen)) == (Ending.WRONG_RESULT, "results_differ")
+
+
+async def test_a_make_that_keeps_something_aside_for_all_is_not_accused() -> None:
+    kept = "w = []\ndef make(rng, n):\n    w[:] = [rng.random(n)]\n    return {'x': rng.random(n)}\n"
+    source = "import numpy as np\nn = 2000\n" + kept + "# %% a\nx * w[0]\n# %% b\nnp.multiply(w[0], x)\n"
+    seen = (await timed(source)).measured
+    assert (seen.ending, seen.checked) == (Ending.OK, "fresh_inputs")
+
+
 async def test_honest_variants_on_fresh_values_are_not_accused() -> None:
     for seed in range(3):
         seen = (await timed(MAKE + "def theirs(x):\n    return x + x\n" + PAIR, seed=seed)).measured

@@ -116,8 +116,9 @@ def _links(watched: Watched) -> int:
 
 def graphs(subject: Subject, watched: Watched, *, trains: bool) -> Iterator[Finding]:
     """Mistake 46: a module runs forward only, and what it did is kept for gradients all the same."""
-    weights = {each.untyped_storage().data_ptr() for module in subject.modules() for each in module.parameters()}
-    if not trains and any(op.graph and any(each.place in weights for each in op.ins) for op in watched.ops):
+    if trains or not any(each.requires_grad for module in subject.modules() for each in module.parameters()):
+        return
+    if any(op.graph and op.name not in _COPIES for op in watched.ops):  # autocast copies weights with gradients on
         yield Finding("grad_kept", subject.line, {}, subject.index)
 
 

@@ -92,6 +92,38 @@ def _wrapped(subject: Subject, numpy: Any, spent: list[int]) -> Iterator[None]: 
             setattr(numpy.random, name, value)
 
 
+def converts_layout(subject: Subject) -> Iterator[Finding]:
+    """Mistake 42: numpy lays an array out anew in what is timed, beside products of matrices."""
+    numpy: Any = _modules.get("numpy")
+    if numpy is None:
+        return
+    spent = [0]
+    functions = {name: getattr(numpy, name) for name in ("ascontiguousarray", "asfortranarray", "require")}
+    places = [(each, name) for each in subject.things() if each.put for name in functions
+              if each.value is functions[name]]  # fmt: skip
+    try:
+        for name, function in functions.items():
+            setattr(numpy, name, _clocked(function, spent))
+        for thing, name in places:
+            thing.put(getattr(numpy, name))  # type: ignore[misc]
+        shares = sorted(_spent(subject, spent) for _ in range(3))
+    finally:
+        for name, function in functions.items():
+            setattr(numpy, name, function)
+        for thing, _ in places:
+            thing.put(thing.value)  # type: ignore[misc]
+    if shares[1] >= _LEAST_SHARE:
+        yield Finding("layout_copy", subject.line, {"share": shares[1]}, subject.index)
+
+
+def _spent(subject: Subject, spent: list[int]) -> float:
+    """Call once, and give the part of the time that the clocks around functions have counted."""
+    spent[0] = 0
+    begin = _clock()
+    subject.function()
+    return min(spent[0] / max(_clock() - begin, 1), 1.0)
+
+
 def _draws(value: Any, generators: tuple[type, ...]) -> bool:  # noqa: ANN401 - anything
     """Whether a value is a generator of numpy, a method of one, or a function that makes one."""
     own = isinstance(getattr(value, "__self__", None), generators) if callable(value) else False
@@ -105,8 +137,6 @@ def draws(subject: Subject) -> Iterator[Finding]:
         return
     spent = [0]
     with _wrapped(subject, numpy, spent):
-        begin = _clock()
-        subject.function()
-        share = min(spent[0] / max(_clock() - begin, 1), 1.0)
+        share = _spent(subject, spent)
     if share >= _LEAST_SHARE:
         yield Finding("creation_timed", subject.line, {"share": share}, subject.index)

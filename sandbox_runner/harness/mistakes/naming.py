@@ -39,7 +39,13 @@ class Names:
                     full = self.full(value)
                     if full.partition(".")[0] in known or full in _BUILTINS:
                         self._stands.setdefault(name, full)
-        self._dates = any(self._is_date(side, nodes) for node in nodes for side in _taken_apart(node))
+        dates = {target.id for node in nodes if isinstance(node, ast.Assign) and self.called(node.value) in _DATES
+                 for target in node.targets if isinstance(target, ast.Name)}  # fmt: skip
+        self._dates = any(
+            (isinstance(side, ast.Name) and side.id in dates) or self.called(side) in _DATES
+            for node in nodes
+            for side in _taken_apart(node)
+        )
 
     def _import(self, node: ast.AST) -> None:
         match node:
@@ -52,12 +58,6 @@ class Names:
             case ast.ImportFrom(module=str(module), names=aliases):
                 for alias in aliases:
                     self._stands.setdefault(alias.asname or alias.name, f"{module}.{alias.name}")
-
-    def _is_date(self, node: ast.AST, nodes: list[ast.AST]) -> bool:
-        """Whether an operand is a reading that tells the date, or a name for one."""
-        bound = [n.value for n in nodes if isinstance(n, ast.Assign) and isinstance(node, ast.Name)
-                 and any(isinstance(target, ast.Name) and target.id == node.id for target in n.targets)]  # fmt: skip
-        return any(self.called(each) in _DATES for each in (node, *bound))
 
     def full(self, node: ast.AST) -> str:
         """Give a chain of attributes as text, with what its first name stands for: `xp.sort` is `numpy.sort`."""

@@ -27,6 +27,7 @@ class Reach:
     _classes: dict[str, ast.ClassDef] = field(default_factory=dict)
     _taken: set[int] = field(default_factory=set)
     _asked: set[str] = field(default_factory=set)
+    _waiting: dict[str, list[ast.FunctionDef]] = field(default_factory=dict)
     _queue: list[ast.AST] = field(default_factory=list)
 
     def follow(self, statements: Iterable[ast.AST]) -> "Reach":
@@ -39,11 +40,13 @@ class Reach:
                     self._name(name)
                 case ast.Attribute(attr=attr):
                     self._asked.add(attr)
+                    for method in self._waiting.pop(attr, ()):
+                        self._method(method)
                     self._name(f".{attr}")
                 case ast.Call(func=ast.Name(id=name)) if name in self._classes:
-                    self._run(self._methods(self._classes[name], made=True))
-            for known in list(self._classes.values()):
-                self._run(self._methods(known))
+                    for method in _methods(self._classes[name]):
+                        if method.name in _MAKERS:
+                            self._method(method)
         return self
 
     def _run(self, statements: Iterable[ast.AST]) -> None:
@@ -64,7 +67,7 @@ class Reach:
             case ast.FunctionDef() | ast.AsyncFunctionDef() as function:
                 self._function(function)
             case ast.ClassDef() as known:
-                self._classes[name] = known
+                self._know(known)
         for value in self.bound.get(name, ()):
             self.values.append(value)
             self._later(value)
@@ -75,16 +78,23 @@ class Reach:
             self.decorators.append(decorator)
             self._later(decorator, called=True)
 
-    def _methods(self, known: ast.ClassDef, *, made: bool = False) -> Iterator[ast.AST]:
-        for inner in known.body:
-            if not isinstance(inner, FUNCTIONS):
-                continue
-            special = inner.name.startswith("__") and inner.name not in _MAKERS
-            if special or inner.name in self._asked | _ALWAYS or (made and inner.name in _MAKERS):
-                yield from inner.body
-                if id(inner) not in self._taken:
-                    self._taken.add(id(inner))
-                    self.decorators += inner.decorator_list
+    def _know(self, known: ast.ClassDef) -> None:
+        """Follow the methods of a class that are asked for, now or later; special ones are called without a name."""
+        if known.name in self._classes:
+            return
+        self._classes[known.name] = known
+        for method in _methods(known):
+            special = method.name.startswith("__") and method.name not in _MAKERS
+            if special or method.name in self._asked | _ALWAYS:
+                self._method(method)
+            else:
+                self._waiting.setdefault(method.name, []).append(method)
+
+    def _method(self, method: ast.FunctionDef) -> None:
+        self._run(method.body)
+        if id(method) not in self._taken:
+            self._taken.add(id(method))
+            self.decorators += method.decorator_list
 
     def _later(self, value: ast.AST, *, called: bool = False) -> None:
         """Follow what an expression that has run may leave to be run: not what it called, but what it was given.
@@ -116,8 +126,7 @@ class Reach:
         """Follow what a call of the source's own function or class gives: closures, or an instance."""
         match self.definitions.get(name):
             case ast.ClassDef() as known:
-                self._classes[name] = known
-                self._run(self._methods(known))
+                self._know(known)
             case None:
                 self._name(name)
             case ast.FunctionDef(body=body):
@@ -127,6 +136,10 @@ class Reach:
                             self._run(closure)
                         case ast.Lambda(body=closed):
                             self._run([closed])
+
+
+def _methods(known: ast.ClassDef) -> list[ast.FunctionDef]:
+    return [inner for inner in known.body if isinstance(inner, ast.FunctionDef)]
 
 
 def bound(tree: ast.Module) -> dict[str, list[ast.expr]]:

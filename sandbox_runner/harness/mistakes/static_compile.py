@@ -48,12 +48,12 @@ def dead_code(source: Source) -> Iterator[Finding]:
                         {"what": _dead(source, target, value, used)[:60]},
                         _timed_by(source, function),
                     )
-                    return
+                    break
                 case ast.Expr(value=ast.BinOp() | ast.Call() as value) if _is_pure(source, value):
                     what = ast.unparse(value)
                     what = what if len(what) <= _LONGEST else what[: _LONGEST - 1] + "…"
                     yield Finding("dead_code", node.lineno, {"what": what}, _timed_by(source, function))
-                    return
+                    break
 
 
 def _dead(source: Source, target: ast.expr, value: ast.expr, used: set[str]) -> str:

@@ -29,6 +29,7 @@ _WRITES = {
 }
 _LOGGERS = {"logging.getLogger", "loguru.logger", "structlog.get_logger"}
 _MOST_DEPTH = 4
+_PRODUCTS = {"dot", "matmul", "einsum", "inner", "tensordot", "vdot", "multi_dot"}
 _DEBUGS = {
     *("cProfile.Profile", "cProfile.run", "cProfile.runctx", "profile.Profile", "profile.run", "trace.Trace"),
     *("torch.profiler.profile", "torch.autograd.profiler.profile", "torch.autograd.profiler.emit_nvtx"),
@@ -180,6 +181,15 @@ def debugs(source: Source) -> Iterator[Finding]:
                 break
 
 
+def multiplies(source: Source) -> Iterator[Finding]:
+    """Not yet a mistake: products of matrices in numpy, for mistake 42."""
+    for variant in range(len(source.bodies)):
+        for node in source.nodes(variant):
+            if isinstance(node, ast.MatMult) or source.last(node) in _PRODUCTS:
+                yield Finding("multiplies", variant=variant)
+                break
+
+
 def empty_cache(source: Source) -> Iterator[Finding]:
     """Mistake 23: `empty_cache()` in what is timed."""
     for variant in range(len(source.bodies)):
@@ -189,4 +199,4 @@ def empty_cache(source: Source) -> Iterator[Finding]:
                 break
 
 
-RULES = (generator, views, vectorize, loops, prints, debugs, empty_cache)
+RULES = (generator, views, vectorize, loops, prints, debugs, multiplies, empty_cache)

@@ -21,6 +21,13 @@ class Times:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        self._clocked_functions: dict[int, bool] = {}
+        self._clocks = {id(node) for node in source.everything if self._is_reading(node)}
+        self._read = {
+            target.id
+            for target, value in (source.assigned() if self._clocks else ())
+            if isinstance(target, ast.Name) and any(id(node) in self._clocks for node in ast.walk(value))
+        }
         self._single = self._differences()
         self.names = self._collected()
         self._grow()
@@ -76,10 +83,19 @@ class Times:
             if isinstance(loop, ast.For | ast.While) and any(self._reads(node) for node in ast.walk(loop)):
                 yield loop.body
 
+    def _is_reading(self, node: ast.AST) -> bool:
+        """Whether a node reads the clock, or calls a function of the source that does."""
+        if not isinstance(node, ast.Call):
+            return False
+        if (function := self._source.function(node)) is None:
+            return self._source.names.reads_clock(node)
+        if id(function) not in self._clocked_functions:
+            reads = any(self._source.names.reads_clock(each) for each in ast.walk(function))
+            self._clocked_functions[id(function)] = reads
+        return self._clocked_functions[id(function)]
+
     def _reads(self, node: ast.AST) -> bool:
-        function = self._source.function(node)
-        inner = ast.walk(function) if function else ()
-        return self._source.names.reads_clock(node) or any(self._source.names.reads_clock(each) for each in inner)
+        return id(node) in self._clocks
 
     def _differences(self) -> set[str]:
         found = set()
@@ -91,12 +107,7 @@ class Times:
 
     def _is_difference(self, value: ast.AST) -> bool:
         subtracts = any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) for node in ast.walk(value))
-        read = {
-            node.targets[0].id
-            for node in self._source.everything
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and self._reads(node.value)
-        }
-        return subtracts and (bool(_loaded(value) & read) or any(self._reads(node) for node in ast.walk(value)))
+        return subtracts and (bool(_loaded(value) & self._read) or any(self._reads(node) for node in ast.walk(value)))
 
     def _is_time(self, value: ast.AST) -> bool:
         timed = any(self._reads(node) for node in ast.walk(value))

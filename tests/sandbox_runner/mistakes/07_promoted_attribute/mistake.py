@@ -1,0 +1,17 @@
+# device: cpu
+# code: promoted
+import numpy as xp
+
+
+class Table:
+    def __init__(self):
+        self.rows = xp.random.default_rng(0).random((300, 300), dtype=xp.float32)
+        self.mix = xp.eye(300)
+
+    def mixed(self):
+        return xp.dot(self.rows, self.mix)
+
+
+table = Table()
+
+table.mixed()

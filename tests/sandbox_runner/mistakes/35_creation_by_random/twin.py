@@ -1,0 +1,7 @@
+# device: cpu
+# code: creation_timed
+from random import gauss, randint
+
+rolls = [gauss(0, 1) + randint(1, 6) for _ in range(2000)]
+
+sum(rolls)

@@ -1,0 +1,14 @@
+# device: cpu
+# code: debug_mode
+import torch
+from torch.profiler import profile as watched
+
+x = torch.rand(200, 200)
+
+
+def product():
+    with watched():
+        return x @ x
+
+
+product()
