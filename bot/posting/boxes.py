@@ -60,7 +60,7 @@ class SupersededError(Exception):
 
 @dataclass(slots=True)
 class Box:
-    """A chat with something to go out; `written` is the last mark."""
+    """A chat with something to go out; `written` is the last mark, `going` are replies that are to be taken out."""
 
     chat: str
     address: str
@@ -70,6 +70,7 @@ class Box:
     untold: set[int] = field(default_factory=set)
     parts: dict[int, dict[int, PostedPart]] = field(default_factory=dict)
     withdrawn: set[int] = field(default_factory=set)
+    going: set[int] = field(default_factory=set)
     news: asyncio.Event = field(default_factory=asyncio.Event)
     empty: asyncio.Event = field(default_factory=asyncio.Event)
     newest: int = 0
@@ -78,6 +79,11 @@ class Box:
     renew_at: float = 0.0
     lapses_at: float = math.inf
     gap: bool = False
+
+    @property
+    def busy(self) -> bool:
+        """Tell whether there is anything to do."""
+        return bool(self.waiting or self.untold or self.going)
 
     def where(self, shown: Shown) -> str:
         """Give the address to which a reply goes: where it was asked for, though the chat may be elsewhere by now."""

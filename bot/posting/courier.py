@@ -34,6 +34,8 @@ EDIT_EVERY_S = 3.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 30.0
 LEASE_S = 30.0
 """So long a process has a chat to itself without saying so again; on SQLite nobody asks."""
+OPENING_S = 0.01
+"""So often it is looked for a chat that is just being opened."""
 TRIES = 5
 """So often the last words of a chat are tried, of which the store knows nothing."""
 
@@ -172,9 +174,9 @@ class Courier(Generic[D]):
 
     async def quiet(self, chat: str, within_s: float) -> None:
         """Wait until nothing of a chat is left to go out, for some seconds."""
-        box = self._boxes.get(chat)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within_s):
+                box = await self._opened(chat)
                 if box is not None:
                     await box.empty.wait()
                 while self._look_s is not None and await self._is_behind(chat):  # noqa: ASYNC110 - others bring them
@@ -186,11 +188,20 @@ class Courier(Generic[D]):
 
     async def take_back(self, chat: str, parts: Sequence[PostedPart]) -> None:
         """Take parts back that something newer replaces: they are edited no more, and soon they are gone."""
-        box = self._boxes.get(chat)
-        if box is not None:
+        box = await self._opened(chat)
+        if box is not None:  # its worker does it, between two calls: nothing is edited that is gone already
             box.withdrawn |= {one.number for one in parts}
+            box.going |= {one.number for one in parts}
+            box.news.set()
+            return
         await self._outbox.write([replace(one, state=State.GONE) for one in parts])
-        self._spawn(self._removed(chat, parts))
+        self._spawn(self._removed(chat, [one for one in parts if one.external]))
+
+    async def _opened(self, chat: str) -> Box | None:
+        """Give a chat's box, also of one that is just being opened; None when nothing is to go out there."""
+        while chat in self._opening:  # noqa: ASYNC110 - its worker tells nobody
+            await asyncio.sleep(OPENING_S)
+        return self._boxes.get(chat)
 
     async def _removed(self, chat: str, parts: Sequence[PostedPart]) -> None:
         mailbox = await self._outbox.mailbox(chat)
@@ -248,7 +259,7 @@ class Courier(Generic[D]):
 
     async def _worked_off(self, box: Box) -> bool:
         """Bring what waits; tell whether there is more to do here."""
-        while (box.waiting or box.untold) and not box.silent and not self._closing:
+        while box.busy and not box.silent and not self._closing:
             if self._clock() > box.renew_at and not await self._renewed(box):
                 return False
             if box.gap:
@@ -258,7 +269,7 @@ class Courier(Generic[D]):
         if box.written is not None:
             await asyncio.gather(box.written, return_exceptions=True)
         if await self._outbox.let_go(box.chat, self._holder):
-            if not (box.waiting or box.untold) or box.silent or self._closing:
+            if not box.busy or box.silent or self._closing:
                 return False
             return await self._renewed(box)
         await self._read_on(box)
@@ -357,7 +368,9 @@ class Courier(Generic[D]):
                 await self._read_on(box)
             return
         try:
-            if number in box.untold and number not in box.waiting:
+            if number in box.going:
+                await self._take_out(box, number)
+            elif number in box.untold and number not in box.waiting:
                 await self._calls.offer(box, number)
             else:
                 await self._deliver(box, number)
@@ -387,12 +400,26 @@ class Courier(Generic[D]):
             fresh = not any(one.external for one in (await self._calls.parts(box, number)).values())
             times.append((0.0 if fresh else self._calls.due(box, number), number if fresh else shown.change, number))
         times += [(0.0, number, number) for number in box.untold - set(box.waiting)]
+        times += [(0.0, 0, number) for number in box.going]
         now = self._clock()
         ready = [one for one in times if one[0] <= now]
         if ready:
             return min(ready, key=lambda one: one[2])[2], 0.0
         at, _, number = min(times)
         return number, at
+
+    async def _take_out(self, box: Box, number: int) -> None:
+        """Remove a reply that something newer replaces, or never send it."""
+        shown, parts = box.waiting.get(number), await self._calls.parts(box, number)
+        address = box.where(shown) if shown is not None else box.address
+        for _, one in sorted(parts.items()):
+            if one.state is State.SENT:
+                await self._calls.remove(box, address, one)
+        never = PostedPart(box.chat, number, 0, State.GONE, "", "", shown.change if shown is not None else 0)
+        box.waiting.pop(number, None)
+        box.untold.discard(number)
+        box.going.discard(number)
+        self._calls.mark(box, [] if parts else [never])
 
     async def _deliver(self, box: Box, number: int) -> None:
         shown = box.waiting[number]

@@ -132,6 +132,10 @@ class Outbox(Protocol):
         """Give the parts shown now that answer what the platform calls `answers`."""
         ...
 
+    async def in_hand(self, chat: str, answers: str, runs: Sequence[str]) -> bool:
+        """Tell whether code of what the platform calls `answers` is still being read, or one of these runs goes on."""
+        ...
+
     async def holder(self, address: str, external: str) -> str | None:
         """Give the chat to which a part at this address belongs; None when it is not ours."""
         ...

@@ -111,6 +111,16 @@ class SqlOutbox(sharing.SqlSharing):
         mine = (table.c.chat == chat) & (table.c.answers == answers) & (table.c.state == State.SENT.value)
         return await self._found(select(table).where(mine).order_by(table.c.number, table.c.part))
 
+    async def in_hand(self, chat: str, answers: str, runs: Sequence[str]) -> bool:
+        """Tell whether code of what the platform calls `answers` is still being read, or one of these runs goes on."""
+        chats, table = tables.chats, tables.runs
+        read = select(chats.c.id).where(
+            chats.c.id == chat, chats.c.checking.is_(True), chats.c.checking_answers == answers
+        )
+        go_on = select(table.c.id).where(table.c.chat == chat, table.c.id.in_(list(runs)), table.c.told.is_(False))
+        async with self._reader.connect() as connection:
+            return any([(await connection.execute(wanted.limit(1))).first() for wanted in (read, go_on)])
+
     async def holder(self, address: str, external: str) -> str | None:
         """Give the chat to which a part at this address belongs."""
         table, boxes = posted.deliveries, posted.mailboxes

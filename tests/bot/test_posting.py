@@ -402,7 +402,7 @@ async def test_what_a_process_said_that_was_killed_before_it_sent_it_is_brought_
     one, other = shared.open(), shared.open()
     try:
         killed, second = await opened(one), Chatting(other, "")
-        courier = await second.courier(lease_s=0.1, look_s=0.1)
+        courier = await second.courier(lease_s=1.0, look_s=0.1)
         await killed.say(None, Say(reply("kept")))
         async with asyncio.timeout(20):
             while not second.line.calls:  # noqa: ASYNC110 - the other looks by itself

@@ -230,9 +230,8 @@ class Hearing:
     async def _edited(self, heard: Heard, event: Event) -> None:
         """Run code again that was edited after it was sent, in the place of the old reply; other edits are ignored."""
         chat = await self._chat_of(heard.who)
-        if rerun.is_code(event) and await rerun.make_room(
-            self._talk, self._kept, self._courier, chat, heard.answers, heard.key
-        ):
+        if rerun.is_code(event):
+            await rerun.make_room(self._talk, self._kept, self._courier, chat, heard.answers, heard.key)
             await self._take(heard, event)
 
     async def _settled(self, who: Who, interaction: "discord.Interaction[Any] | None") -> None:

@@ -300,7 +300,8 @@ class Hearing:
         """Run code again that was edited after it was sent, in the place of the old reply; other edits are ignored."""
         chat = await self._chat_of(who)
         ORIGIN.set(Origin(answers, who.address))
-        if rerun.is_code(event) and await rerun.make_room(self._talk, self._kept, self._courier, chat, answers, key):
+        if rerun.is_code(event):
+            await rerun.make_room(self._talk, self._kept, self._courier, chat, answers, key)
             await self._take(who, event, answers, key)
 
     async def _joined(self, item: _Item, said: Said, lane: Lane[_Item]) -> _Item:
