@@ -28,6 +28,7 @@ from sandbox_runner.assembly import assemble  # noqa: E402 - the checkout is not
 from sandbox_runner.codec import encode  # noqa: E402
 from sandbox_runner.gpus import Sight, Watch, find_gpus, open_watch  # noqa: E402
 from sandbox_runner.gpuwaiting import ours_of  # noqa: E402
+from sandbox_runner.gpuwork import GpuWorker  # noqa: E402
 from sandbox_runner.lending import Ours  # noqa: E402
 from sandbox_runner.protocol import Device, Ending, Job, JobKind, Progress, Result, limits_for  # noqa: E402
 from sandbox_runner.sandbox.cgroup import NoCgroupError, find_cgroups  # noqa: E402
@@ -131,6 +132,8 @@ async def _try(host: Host, case: dict[str, Any]) -> dict[str, Any]:
     source = case.get("cpu", case["code"] if on_cpu else STAND_IN) if host.dry else case["code"]
     result = await host.run(case["id"], source, case)
     wrong += _wrong(case, result, dry=host.dry, stands_in=host.dry and "cpu" not in case and not on_cpu)
+    if isinstance(host.assembled.worker, GpuWorker):
+        await host.assembled.worker.settle()  # an answer may come before the driver has cleared its job away
     wrong += host.faults_of_the_gpu() + [f"left: {one}" for one in _survivors(host.base_uid, host.settled)]
     if case.get("next"):
         after = await host.run(f"{case['id']}-next", "print(45)" if host.dry else NEXT, {})
