@@ -87,3 +87,68 @@ async def test_edits_in_a_row_end_with_the_last_one_and_one_result_and_nobody_st
         learner.press_at(learner.screen()[-1], stop)
         await learner.sees("هذا التشغيل لم يعد جاريًا")
         await bot.idle()
+
+
+async def test_old_buttons_after_everything_was_deleted_lead_nowhere(place: Place) -> None:
+    async with place.bot() as bot:
+        learner = place.person()
+        learner.send("اختبار")
+        await learner.sees("أي صيغة أسرع")
+        asked = learner.screen()[-1]
+        learner.press("المصفوفة")
+        await learner.sees("لأن الحلقة")
+        await bot.idle()
+        learner.press_at(asked, payloads(asked)[0])
+        await learner.sees("أُجيب عنه من قبل")
+        learner.send("/delete")
+        await learner.sees("حذف كل البيانات")
+        learner.press("حذف نهائي")
+        await learner.sees("حُذف كل شيء")
+        await bot.idle()
+        learner.press_at(asked, payloads(asked)[0])
+        await learner.sees("لسؤال لم يعد محفوظًا")
+        learner.send("تقدّمي")
+        await learner.until(lambda: len(learner.screen()) > 0)
+        await bot.idle()
+        assert "حوار متعلّم آخر" not in learner.reads()
+
+
+async def test_a_typed_answer_to_somebody_elses_question_in_a_group_is_not_their_answer(place: Place) -> None:
+    async with place.bot() as bot:
+        asker, other = place.person(7, GROUP), place.person(8, GROUP)
+        asker.send("اختبار @tasree_bot")
+        await asker.sees("أي صيغة أسرع")
+        await bot.idle()
+        own = next(note for note in asker.screen() if note.keyboard)
+        other.send("المصفوفة", answers=own.id)
+        await bot.idle()
+        await asyncio.sleep(0.1)
+        await bot.idle()
+        assert "لأن الحلقة في لغة" not in asker.reads()
+        press = other.press_at(own, payloads(own)[0])
+        await other.until(lambda: place.world.queries[press].answered)
+        assert "حوار متعلّم آخر" in place.world.queries[press].text
+        asker.press("المصفوفة")
+        await asker.sees("لأن الحلقة في لغة")
+        await bot.idle()
+
+
+async def test_a_code_of_another_platform_is_worth_nothing_in_a_group_and_nothing_to_its_own_learner(
+    place: Place,
+) -> None:
+    async with place.bot() as bot:
+        learner, stranger = place.person(), place.person(9)
+        learner.send("/link")
+        await learner.sees("رمز الربط:")
+        found = re.search(r"[0-9A-Z]{5}-[0-9A-Z]{5}", learner.reads())
+        assert found is not None
+        learner.send(f"/link {found[0]}")
+        await learner.sees("لهذا المتعلّم نفسه")
+        member = place.person(7, GROUP)
+        member.send(f"/link@tasree_bot {found[0]}")
+        await member.until(lambda: bool(member.screen()))
+        for number in range(7):
+            stranger.send(f"/link 0000{number}-0000{number}")
+        await stranger.sees("رموز خاطئة كثيرة")
+        await bot.idle()
+        assert "رُبط" not in re.sub("لم يُربط", "", member.reads() + stranger.reads())
