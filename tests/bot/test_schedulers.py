@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -133,6 +134,7 @@ async def bots(course: Course, postgres_server: PostgresServer, tmp_path: Path) 
         chat=RecordingChat(),
     )
     await app.start(adopt=False)
+    (tmp_path / "course").write_bytes(pickle.dumps(course))
     made = Bots(tmp_path, app, clock)
     made.at(BEFORE)
     async with _served(tmp_path, database.place):

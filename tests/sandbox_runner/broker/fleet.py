@@ -8,13 +8,15 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from nats.js.api import DiscardPolicy
 from nats_server import PLAIN, NatsServer
 from stand_in import TIMES
 
-from sandbox_runner.broker.line import Broker
+from sandbox_runner.broker.line import Broker, connect
+from sandbox_runner.broker.streams import STREAMS
 from sandbox_runner.broker.submitting import BrokerRunner
 from sandbox_runner.protocol import Finished, Job, JobKind, Result
 
@@ -102,6 +104,19 @@ async def fleet(folder: Path, config: str = PLAIN) -> AsyncIterator[Fleet]:
             process.kill()
             process.wait()
         server.kill()
+
+
+@asynccontextmanager
+async def full(one: Fleet, stream: str) -> AsyncIterator[None]:
+    """Leave no room in a stream of the broker while it lasts."""
+    shipped = next(each for each in STREAMS if each.name == stream)
+    line = await connect(Broker(one.server.address), "operator")
+    await line.jetstream().update_stream(replace(shipped, max_bytes=1, discard=DiscardPolicy.NEW))
+    try:
+        yield
+        await line.jetstream().update_stream(shipped)
+    finally:
+        await line.close()
 
 
 def job(job_id: str, source: str = "say x", learner: str = "") -> Job:

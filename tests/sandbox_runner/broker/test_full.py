@@ -4,19 +4,17 @@ import asyncio
 import os
 import subprocess
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fleet import KEY, Fleet, fleet, job
-from nats.js.api import DiscardPolicy, StreamConfig
+from fleet import KEY, Fleet, fleet, full, job
 from nats_server import PLAIN
 from stand_in import TIMES
 
 from sandbox_runner.broker import depot, names
-from sandbox_runner.broker.line import Broker, connect
-from sandbox_runner.broker.streams import STREAMS
+from sandbox_runner.broker.line import Broker
 from sandbox_runner.broker.submitting import BrokerRunner
 from sandbox_runner.errors import UnavailableError
 from sandbox_runner.protocol import Ending
@@ -26,25 +24,6 @@ BROAD = "say " + "x" * 8192
 """A job that does not fit at the end of a file on a full disk."""
 
 
-def shipped(stream: str) -> StreamConfig:
-    return next(each for each in STREAMS if each.name == stream)
-
-
-async def changed(one: Fleet, config: StreamConfig) -> None:
-    """Have the broker keep a stream otherwise."""
-    line = await connect(Broker(one.server.address), "operator")
-    await line.jetstream().update_stream(config)
-    await line.close()
-
-
-@asynccontextmanager
-async def full(one: Fleet, stream: str) -> AsyncIterator[None]:
-    """Leave no room in a stream while it lasts."""
-    await changed(one, replace(shipped(stream), max_bytes=1, discard=DiscardPolicy.NEW))
-    yield
-    await changed(one, shipped(stream))
-
-
 @pytest.fixture
 async def one(tmp_path: Path) -> AsyncIterator[Fleet]:
     async with fleet(tmp_path) as found:
@@ -52,41 +31,24 @@ async def one(tmp_path: Path) -> AsyncIterator[Fleet]:
         yield found
 
 
-@pytest.mark.parametrize("stream", [names.JOBS, names.RUNS])
-async def test_jobs_wait_for_room_at_the_broker_and_each_is_answered_once(one: Fleet, stream: str) -> None:
-    bot = one.bot()
-    await one.lives(bot, 2)
-    async with full(one, stream):
-        jobs = [asyncio.create_task(one.result(bot, job(f"l{n % 3}-{n}"))) for n in range(6)]
-        await asyncio.sleep(0.8)
-        assert not any(each.done() for each in jobs)
-        assert one.begun("r1") == []
-    assert [(await each).ending for each in jobs] == [Ending.OK] * 6
-    assert sorted(one.answers.values()) == [1] * 6
-    assert len(one.begun("r1")) == 6
-
-
-async def test_a_broker_that_stays_full_turns_jobs_away_and_takes_them_once_there_is_room(one: Fleet) -> None:
-    bot = BrokerRunner(Broker(one.server.address), KEY, replace(TIMES, bound_s=0.5))
-    one.bots.append(bot)
-    await one.lives(bot, 2)
-    async with full(one, names.JOBS):
-        results = await asyncio.gather(*(one.result(bot, job(f"l{n % 3}-{n}")) for n in range(6)))
-        assert {result.ending for result in results} == {Ending.QUEUE_FULL}
-    assert (await one.result(bot, job("l0-6"))).ending is Ending.OK
-    assert len(one.begun("r1")) == 1
-
-
-async def test_a_job_that_waits_for_room_is_cancelled_at_once_and_never_starts(one: Fleet) -> None:
-    bot = one.bot()
-    await one.lives(bot, 2)
-    async with full(one, names.JOBS):
-        following = asyncio.create_task(one.result(bot, job("a-1")))
-        await asyncio.sleep(0.4)
-        await bot.cancel("a-1")
-        assert (await asyncio.wait_for(following, 5)).ending is Ending.CANCELLED
-    assert (await one.result(bot, job("a-2"))).ending is Ending.OK
-    assert len(one.begun("r1")) == 1
+async def test_jobs_wait_for_room_are_cancelled_meanwhile_or_turned_away_and_none_runs_twice(one: Fleet) -> None:
+    patient = one.bot()
+    impatient = BrokerRunner(Broker(one.server.address), KEY, replace(TIMES, bound_s=0.5))
+    one.bots.append(impatient)
+    await asyncio.gather(one.lives(patient, 2), one.lives(impatient, 2))
+    for stream in (names.JOBS, names.RUNS):
+        async with full(one, stream):
+            jobs = [asyncio.create_task(one.result(patient, job(f"l{n % 3}-{n}{stream}"))) for n in range(6)]
+            unwanted = asyncio.create_task(one.result(patient, job(f"z-{stream}")))
+            refused = await asyncio.gather(*(one.result(impatient, job(f"k-{n}{stream}")) for n in range(3)))
+            assert {result.ending for result in refused} == {Ending.QUEUE_FULL}
+            await patient.cancel(f"z-{stream}")
+            assert (await asyncio.wait_for(unwanted, 5)).ending is Ending.CANCELLED
+            assert not any(each.done() for each in jobs)
+        assert [(await each).ending for each in jobs] == [Ending.OK] * 6
+        assert (await one.result(impatient, job(f"k-4{stream}"))).ending is Ending.OK
+    assert set(one.answers.values()) == {1}
+    assert len(one.begun("r1")) == 2 * 7
 
 
 async def test_a_job_on_its_way_to_a_broker_that_froze_is_cancelled(one: Fleet) -> None:
@@ -107,7 +69,7 @@ async def test_a_result_that_finds_no_room_is_told_once_there_is_some_and_its_jo
     async with full(one, names.RESULTS):
         jobs = [asyncio.create_task(one.result(bot, job(f"{learner}-1"))) for learner in "abcd"]
         await one.has_begun("r1", 2)
-        await asyncio.sleep(1.2 * TIMES.ack_wait_s)
+        await asyncio.sleep(0.8)
         assert not any(each.done() for each in jobs)
     assert [(await each).ending for each in jobs] == [Ending.OK] * 4
     assert len(one.begun("r1")) == 4

@@ -1,6 +1,7 @@
 """A program: bots' loops in processes of their own, one round at a word: digests, the sweep, the look for incidents.
 
-Arguments: a folder, the database, names of bots. Each listens on `<folder>/<name>.sock`; its id is in `<name>.pid`.
+Arguments: a folder (its file `course` is a pickled course), the database, names of bots. Each listens on
+`<folder>/<name>.sock`; its id is in `<name>.pid`.
 
 Law: the time is what stands in a file that all of them read. A word may name a point at which a process freezes itself
 by SIGSTOP, once: `claimed` (after its claim), `read` (before its turn's commit), `saved` (after it).
@@ -9,6 +10,7 @@ by SIGSTOP, once: `claimed` (after its claim), `read` (before its turn's commit)
 import asyncio
 import json
 import os
+import pickle
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -25,7 +27,6 @@ from bot.stores.sql import SqlStore
 from bot.sweeping import Sweeper
 from bot.testing import InstantRunner, ParsingChecker, RecordingChat
 from bot.watching import Watch
-from content.loader import load_course
 from content.schema import Course
 
 ADMIN = "boss"
@@ -139,7 +140,7 @@ async def _served(place: Path, obey: Callable[[str], object]) -> None:
 def main() -> None:
     """Load everything once, and be as many bots as there are names; they end with the input."""
     folder, database, *names = sys.argv[1:]
-    course = load_course()
+    course = pickle.loads((Path(folder) / "course").read_bytes())  # noqa: S301 - the test's own
     children: list[int] = []
     for name in names:
         child = os.fork()
