@@ -47,12 +47,15 @@ async def record(  # noqa: PLR0913 - what to run, on what, and how
 ) -> AsyncIterator[Recording]:
     """Run every example that is wanted on every device that both it and the runner name; timings get the budget.
 
+    Lessons that are named come in the order of their names; without names, all of them in the course's.
+
     Raises:
         RunnerError: when no runner answers.
     """
     able = await runner.capabilities()
-    for lesson in course.lessons:
-        for example in lesson.examples if not lessons or lesson.slug in lessons else ():
+    by_slug = {lesson.slug: lesson for lesson in course.lessons}
+    for lesson in (by_slug[slug] for slug in lessons or by_slug if slug in by_slug):
+        for example in lesson.examples:
             for device in (Device(name) for name in example.devices if Device(name) in able.devices):
                 if not wanted(lesson, example, device):
                     continue
