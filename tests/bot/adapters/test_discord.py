@@ -216,3 +216,17 @@ async def test_a_fault_of_the_platform_loses_no_learner(serve: Serve, status: in
         await bot.idle()
         assert "مساعدة" in texts(sara.dm_channel)
         assert sara.dm_channel.last_message.author.id == bot.me
+
+
+async def test_commands_are_announced_at_the_first_start_and_not_again_while_they_stay_the_same(serve: Serve) -> None:
+    async with serve() as bot:
+
+        def announced() -> int:
+            return sum(one.method == "PUT" and one.path.endswith("/commands") for one in bot.env.http_requests)
+
+        first = announced()
+        await bot.restart()
+        assert (first, announced()) == (1, 1)
+        bot.making.path.with_suffix(".commands").write_text("of an older version\n")
+        await bot.restart()
+        assert announced() == 2
