@@ -17,6 +17,7 @@ _MOST_GROWTH, _MOST_STEPS = 16.0, 12
 _MEMORY_TRIES, _MANY_TRIES, _MOST_TRIES, _QUICK_SHARE = 5, 8, 16, 0.75
 _MOST_TOGETHER, _LEAST_TOGETHER, _TOGETHER_NS = 128, 8, 60_000_000
 _TOGETHER_TIMES, _TOGETHER_PROVEN, _TOGETHER_CALL_NS, _LEAST_LEFT_NS = 2.5, 8.0, 3_000, 2e9
+_ALONE_TRIES, _ALONE_TIMES, _ALONE_NS, _ALONE_MOST_NS = 12, 8.0, 30_000, 1e6
 _LATE_TRIES, _LATE_SHARE, _LATE_NS, _LEFT_SHARE = 6, 0.05, 200_000, 0.25
 _MEMORY_TIMES, _MEMORY_NS, _FLAGRANT_TIMES = 5.0, 300_000, 10
 
@@ -127,6 +128,7 @@ class Hearing:
             if tried is None:
                 tried = await self._tried_together(challenges, variant)
             if tried is None:
+                self.unsettled = self.unsettled or await self._works_alone(variant, max(means))
                 continue
             if tried > 0:
                 self.memoised = Memory(variant, tried, min(means))
@@ -182,6 +184,19 @@ class Hearing:
                 return None
         proven = first > _TOGETHER_PROVEN * max(again, self.outer.usual_ns() / 2)
         return first / sets if proven else 0.0
+
+    async def _works_alone(self, variant: int, slowest: float) -> bool:
+        """Whether one call by itself is far longer than a call among many: then the others may have been left out.
+
+        What a single call costs is told by the shortest of some: a busy machine only adds.
+        """
+        if slowest > _ALONE_MOST_NS:
+            return False
+        ones, nones = [], []
+        for _ in range(_ALONE_TRIES):
+            nones.append((await self.empty(variant))[1])
+            ones.append((await self.block(variant, 1))[1])
+        return min(ones) - min(nones) > _ALONE_TIMES * slowest + _ALONE_NS
 
     async def look_for_late_work(self, read: Callable[[int], Awaitable[int]], sizes: list[int]) -> None:
         """Have each variant's result read twice right after a block, where a GPU may still be at work on it.

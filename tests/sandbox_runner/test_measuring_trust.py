@@ -176,6 +176,21 @@ async def test_a_short_call_that_remembers_its_answers_is_named_or_not_confirmed
     assert (seen.ending, seen.flags[-1].code) == (Ending.SUSPICIOUS_TIMING, "memoised") or not seen.confirmed
 
 
+async def test_calls_left_out_but_the_last_are_not_confirmed() -> None:
+    last = (
+        "import dis, sys\nleft = {}\n"
+        "def theirs(x):\n    frame = sys._getframe(1)\n"
+        "    while frame and frame.f_code.co_name != 'block': frame = frame.f_back\n"
+        "    if frame is None: return least(x)\n    place = frame.f_lasti\n"
+        "    if place not in left:\n"
+        "        after = [i.opname for i in dis.get_instructions(frame.f_code) if i.offset > place]\n"
+        "        left[place] = after[:1] == ['POP_TOP']\n"
+        "    return 0.0 if left[place] else least(x)\n"
+    )
+    seen = (await timed(CHEAP.replace("HOW", last).replace("n = 2000", "n = 5000"))).measured
+    assert seen.ending is Ending.SUSPICIOUS_TIMING or not seen.confirmed
+
+
 async def test_an_answer_kept_aside_by_make_is_wrong() -> None:
     kept = "kept = []\ndef make(rng, n):\n    x = rng.random(n)\n    kept[:] = [least(x)]\n    return {'x': x}\n"
     source = CHEAP.replace("HOW", kept + "def theirs(x): return kept[0]")

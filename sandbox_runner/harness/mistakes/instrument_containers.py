@@ -6,6 +6,7 @@ time, is no mistake.
 
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from . import subject as of
@@ -50,34 +51,57 @@ def changes(subject: Subject, held: Held, call_ns: float) -> Iterator[Finding]:
 
 
 def _matters(subject: Subject, owner: Any, before: Any) -> bool:  # noqa: ANN401 - a container
-    """Whether calls on what a container held first, on what a call left, and on other content, do not end alike."""
+    """Whether calls on what a container held first, on what a call left, and on other content, do not end alike.
+
+    One that only grows, as a list of losses does, changes nothing for a call that does not read it.
+    """
     now = _copied(owner)
     try:
-        ends, times = [], []
-        for content in (before, None, _other(before)):
-            if content is not None:
-                _fill(owner, content)
-            begin = of.clock()
-            value = subject.function()
-            times.append(float(of.clock() - begin))
-            ends.append((_kept(value), _copied(owner)))
-        first, again, other = ends
-        differs = not all(_same(first[0], end[0]) and _alike(first[1], end[1]) for end in (again, other))
-        remembers = times[0] > _MEMO_TIMES * times[1] and times[0] - times[1] > _LEAST_MEMO_NS
-        return differs or (remembers and len(before) < len(now))
+        ends = [_end(subject, owner, content) for content in (before, before, None, _other(before))]
     finally:
         _fill(owner, now)
+    first, twice, *others = ends
+    grown = len(before) < len(now) and _begins(now, before)
+    if not (_same(first.value, twice.value) and _alike(first.left, twice.left)):
+        return not grown  # it goes on by itself: what it returns tells nothing of the container
+    remembers = first.ns > _MEMO_TIMES * others[0].ns and first.ns - others[0].ns > _LEAST_MEMO_NS
+    read = not all(_same(first.value, other.value) for other in others)
+    return read or remembers or (not grown and not all(_alike(first.left, other.left) for other in others))
+
+
+@dataclass(frozen=True)
+class _End:
+    """What a call returned, what it left in the container, and how long it took."""
+
+    value: Any
+    left: Any
+    ns: float
+
+
+def _end(subject: Subject, owner: Any, content: Any) -> _End:  # noqa: ANN401 - a container
+    if content is not None:
+        _fill(owner, content)
+    begin = of.clock()
+    value = subject.function()
+    took = float(of.clock() - begin)
+    return _End(_kept(value), _copied(owner), took)
+
+
+def _begins(whole: Any, start: Any) -> bool:  # noqa: ANN401 - containers
+    """Whether a container holds all that another does, where it did."""
+    if isinstance(whole, dict):
+        return all(key in whole and _same(each, whole[key]) for key, each in start.items())
+    if isinstance(whole, set):
+        return bool(start <= whole)
+    return all(_same(a, b) for a, b in zip(whole, start, strict=False))
 
 
 def _copied(value: Any) -> Any:  # noqa: ANN401 - a container
-    if isinstance(value, dict):
-        return {key: _kept(each) for key, each in dict.items(value)}
-    if isinstance(value, list):
-        return [_kept(each) for each in list.__iter__(value)]
-    return value.copy()
+    """Copy a container, not what it holds: that is looked at by itself."""
+    return dict(dict.items(value)) if isinstance(value, dict) else value.copy()
 
 
-def _kept(value: Any) -> Any:  # noqa: ANN401 - a result, or an item
+def _kept(value: Any) -> Any:  # noqa: ANN401 - a result
     return of.copy_of(value) if of.is_array(value) else list(value) if type(value) is list else value
 
 

@@ -70,8 +70,14 @@ class Source:
         return self.names.last(node)
 
     def function(self, node: ast.AST) -> ast.FunctionDef | ast.Lambda | None:
-        """Give the source's own function that a call by name calls."""
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        """Give the source's own function that a call by name calls, or its method."""
+        if not isinstance(node, ast.Call):
+            return None
+        if isinstance(node.func, ast.Attribute):
+            method = self.definitions.get(node.func.attr)
+            owned = isinstance(method, ast.FunctionDef) and [each.arg for each in method.args.args][:1] == ["self"]
+            return method if owned and isinstance(method, ast.FunctionDef) else None
+        if not isinstance(node.func, ast.Name):
             return None
         known = self.definitions.get(node.func.id)
         lambdas = [value for value in self.bound.get(node.func.id, ()) if isinstance(value, ast.Lambda)]

@@ -93,6 +93,8 @@ def _is_view(source: Source, node: ast.AST, depth: int) -> bool:
             return True
         case ast.Attribute(attr=attr, value=value) if attr in _VIEW_ATTRIBUTES:
             return _is_view(source, value, depth)
+        case ast.Attribute(value=ast.Name()):
+            return True
         case ast.Subscript(value=value, slice=index):
             parts = index.elts if isinstance(index, ast.Tuple) else [index]
             plain = (ast.Slice, ast.Constant)

@@ -8,8 +8,8 @@ def raised(v):
 
 
 one = torch.compile(raised, backend="eager")
-two = torch.compile(raised, backend="eager", fullgraph=True)
-three = torch.compile(raised, backend="aot_eager")
+two = torch.compile(raised, backend="eager", dynamic=True)
+three = torch.compile(raised, backend="eager", dynamic=False)
 v = torch.randn(4, 3)
 
 one(v) + two(v) + three(v)
