@@ -36,7 +36,7 @@ CODE_LIMIT = 1500
 """Characters of a block of code shown in the chat; what is longer goes out as a file."""
 _HEAD, _TAIL = 400, 900
 _GAP = "\n\n"
-_PHONE, _FRAME, _LETTER = 280, 40, 7
+_PHONE, _FRAME, _LETTER = 290, 40, 7
 """The width of a row on a telephone, of the frame of a button and of a letter; the end of a wider row goes below."""
 
 

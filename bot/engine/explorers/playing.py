@@ -88,7 +88,8 @@ def shown(moment: Moment, lesson: Lesson, option: str) -> Turn:
         *said(
             *blocks,
             *buttons(*dials.offers(lesson, after), columns=2),
-            *buttons(*dials.others(moment, lesson, after), *_ways_on(moment, lesson), columns=2),
+            *buttons(*dials.others(moment, lesson, after), columns=2),
+            *buttons(*_ways_on(moment, lesson), columns=2),
         )
     )
 
