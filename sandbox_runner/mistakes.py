@@ -64,6 +64,7 @@ MISTAKES = {
     "np_vectorize": Mistake(32, 0.9),
     "loop_over_array": Mistake(33, 0.7),
     "input_changed": Mistake(34, 0.8),
+    "remembers": Mistake(34, 0.9),
     "creation_timed": Mistake(35, 0.4),
     "print_timed": Mistake(36, 0.2),
     "own_wall_clock": Mistake(37, 0.2),

@@ -136,6 +136,7 @@ class Inspector:
         if not makes:
             self._try(instrument_inputs.changes, subject, self._before)
             self._try(instrument_containers.changes, subject, self._held, call_ns)
+            self._try(instrument_containers.remembers, subject, call_ns)
         self._try(instrument_profile.profile, subject)
         self._try(instrument_profile.draws, subject)
         if "multiplies" in marks:

@@ -7,6 +7,7 @@ time, is no mistake.
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from . import subject as of
@@ -14,6 +15,7 @@ from .findings import Finding
 from .subject import Subject
 from .things import walk
 
+_Cache = type(lru_cache(len))
 _KINDS = (list, dict, set, bytearray, deque, defaultdict, Counter, OrderedDict)
 _MOST_ITEMS = 200_000
 _LONG_NS = 2e8
@@ -47,6 +49,22 @@ def changes(subject: Subject, held: Held, call_ns: float) -> Iterator[Finding]:
             and _matters(subject, owner, before)
         ):
             yield Finding("input_changed", subject.line, {"what": thing.path}, subject.index)
+            return
+
+
+def remembers(subject: Subject, call_ns: float) -> Iterator[Finding]:
+    """Mistake 34 in another dress: a call is answered by `functools.cache` from a call before, and computes nothing."""
+    caches = [each for each in subject.things() if type(each.value) is _Cache and each.value.cache_info().currsize]
+    for thing in caches if call_ns < _LONG_NS else ():
+        before = thing.value.cache_info()
+        kept = subject.time()
+        after = thing.value.cache_info()
+        if after.hits == before.hits or after.misses != before.misses:
+            continue
+        thing.value.cache_clear()
+        anew = subject.time()
+        if anew > _MEMO_TIMES * kept and anew - kept > _LEAST_MEMO_NS:
+            yield Finding("remembers", subject.line, {"what": thing.path}, subject.index)
             return
 
 

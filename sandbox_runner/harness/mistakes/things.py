@@ -50,6 +50,7 @@ def _inside(thing: Thing, names: Mapping[str, Any]) -> Iterator[Thing]:
     elif kind is types.MethodType:
         yield Thing(path, value.__self__)
     elif kind is not type and is_own(kind, names):
+        yield from _slots(value, path)
         try:
             inside = _fields(value, "__dict__")
         except AttributeError:
@@ -57,6 +58,15 @@ def _inside(thing: Thing, names: Mapping[str, Any]) -> Iterator[Thing]:
         own = {key: each for key, each in inside.items() if not key.startswith("__")}
         for key, each in list(own.items())[:_MOST_INSIDE]:
             yield Thing(f"{path}.{key}"[:60], each, _into(inside, key))
+
+
+def _slots(value: Any, path: str) -> Iterator[Thing]:  # noqa: ANN401 - an instance
+    for name, slot in vars(type(value)).items():
+        if type(slot) is types.MemberDescriptorType:
+            try:
+                yield Thing(f"{path}.{name}"[:60], slot.__get__(value), _into_slot(slot, value))
+            except AttributeError:  # nothing is bound to it yet
+                continue
 
 
 def _closed(function: types.FunctionType) -> Iterator[Thing]:
@@ -95,6 +105,13 @@ def codes_of(value: Any, names: Mapping[str, Any]) -> list[types.CodeType]:  # n
 def _into(owner: Any, key: Any) -> Callable[[Any], None]:  # noqa: ANN401 - a dict or a list
     def put(value: Any) -> None:  # noqa: ANN401 - anything
         owner[key] = value
+
+    return put
+
+
+def _into_slot(slot: types.MemberDescriptorType, owner: Any) -> Callable[[Any], None]:  # noqa: ANN401
+    def put(value: Any) -> None:  # noqa: ANN401 - anything
+        slot.__set__(owner, value)
 
     return put
 
