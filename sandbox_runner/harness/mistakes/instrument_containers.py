@@ -82,7 +82,8 @@ def _matters(subject: Subject, owner: Any, before: Any) -> bool:  # noqa: ANN401
     grown = len(before) < len(now) and _begins(now, before)
     if not (_same(first.value, twice.value) and _alike(first.left, twice.left)):
         return not grown  # it goes on by itself: what it returns tells nothing of the container
-    remembers = first.ns > _MEMO_TIMES * others[0].ns and first.ns - others[0].ns > _LEAST_MEMO_NS
+    empty_ns, filled_ns = min(first.ns, twice.ns), others[0].ns  # a busy machine makes one long, hardly both
+    remembers = grown and empty_ns > _MEMO_TIMES * filled_ns and empty_ns - filled_ns > _LEAST_MEMO_NS
     read = not all(_same(first.value, other.value) for other in others)
     return read or remembers or (not grown and not all(_alike(first.left, other.left) for other in others))
 
