@@ -15,7 +15,7 @@ HEAR_NS, STRETCH_NS = 5_000_000_000, 10_000_000_000
 _CLEARED = MANY_BLOCKS // 4
 _MOST_GROWTH, _MOST_STEPS = 16.0, 12
 _MEMORY_TRIES, _MANY_TRIES, _MOST_TRIES, _QUICK_SHARE = 5, 8, 16, 0.75
-_MOST_TOGETHER, _LEAST_TOGETHER, _TOGETHER_NS = 128, 8, 60_000_000
+_MOST_TOGETHER, _LEAST_TOGETHER, _TOGETHER_NS = 128, 8, 20_000_000
 _TOGETHER_TIMES, _TOGETHER_PROVEN, _TOGETHER_CALL_NS, _LEAST_LEFT_NS = 2.5, 8.0, 3_000, 2e9
 _ALONE_TRIES, _ALONE_TIMES, _ALONE_NS, _ALONE_MOST_NS = 12, 8.0, 30_000, 1e6
 _LATE_TRIES, _LATE_SHARE, _LATE_NS, _LEFT_SHARE = 6, 0.05, 200_000, 0.25
@@ -113,12 +113,14 @@ class Hearing:
                 return
 
     async def look_for_memory(
-        self, challenges: Challenges, samples: dict[int, list[float]], variants: Iterable[int]
+        self, challenges: Challenges, samples: dict[int, list[float]], variants: Iterable[int], *, together: bool = True
     ) -> None:
         """Hold the first call on new values against the others: what remembers its answers is slow once only.
 
-        By the parent's clock. One first call that is quick drops the doubt; it is proven by some that were each far
-        slower than what this machine keeps waiting, or by many, between second calls that were quick.
+        `together`: short calls are tried many at once, which needs room for many inputs; not so on a GPU, where making
+        large ones takes no time. By the parent's clock. One first call that is quick drops the doubt; it is proven by
+        some that were each far slower than what this machine keeps waiting, or by many, between second calls that were
+        quick.
         """
         for variant in variants:
             means = samples.get(variant)
@@ -126,7 +128,8 @@ class Hearing:
                 continue
             tried = await self._tried(challenges, variant, max(means))
             if tried is None:
-                tried = await self._tried_together(challenges, variant)
+                short = together and max(means) <= _ALONE_MOST_NS
+                tried = await self._tried_together(challenges, variant) if short else None
             if tried is None:
                 self.unsettled = self.unsettled or await self._works_alone(variant, max(means))
                 continue

@@ -133,7 +133,8 @@ class Rounds:
         else:
             await self._many(begin, allowed)
         if self.challenges is not None:
-            await self.hearing.look_for_memory(self.challenges, self.samples, range(len(self.per_call)))
+            everyone = range(len(self.per_call))
+            await self.hearing.look_for_memory(self.challenges, self.samples, everyone, together=not self.cuda)
         if self.cuda:
             await self.hearing.look_for_late_work(self._read, self.sizes)
         await self.hearing.hear(self.sizes)

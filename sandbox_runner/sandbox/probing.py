@@ -42,6 +42,8 @@ _MENDS = {
     "process_count": _CGROUP,
     "cpu": _CGROUP,
 }
+CUDA = "cuda"
+"""The wall that says of a GPU that a kernel of a job was right on it."""
 _CUDA = (
     "Only for jobs on a GPU. Install NVIDIA's driver, so that `nvidia-smi` lists the GPU and /dev/nvidiactl, "
     "/dev/nvidia0 and /dev/nvidia-uvm exist (`nvidia-modprobe -u -c0` makes them); in a container, start it with "
@@ -149,14 +151,14 @@ def _program(facts: dict[str, object]) -> str:
 async def _cuda(attempt: Try, setting: Setting) -> Wall:
     """Prove the GPU by a kernel inside the walls. Jobs for the CPU do without it, so it never matters by itself."""
     if setting.no_gpu:
-        return Wall("cuda", stands=False, matters=False, detail=setting.no_gpu, mend=_CUDA)
+        return Wall(CUDA, stands=False, matters=False, detail=setting.no_gpu, mend=_CUDA)
     result = await _one(attempt, PROOF, 0, limits_for(Device.CUDA), Device.CUDA)
     seen, why = proven(result), proof_fault(result)
     if seen is None:
-        return Wall("cuda", stands=False, matters=False, detail=(why or "nothing was proven")[:300], mend=_CUDA)
+        return Wall(CUDA, stands=False, matters=False, detail=(why or "nothing was proven")[:300], mend=_CUDA)
     memory = f"{seen.total / 2**30:.0f} GiB"
     detail = f"{setting.gpu}; inside: {seen.name}, {seen.count} lent, {memory}, CUDA {seen.cuda}, a kernel was right"
-    return Wall("cuda", stands=True, matters=False, detail=detail[:300])
+    return Wall(CUDA, stands=True, matters=False, detail=detail[:300])
 
 
 def _wall(name: str, passed: str) -> Wall:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sandbox_runner.protocol import Ending, Job, JobKind, Limits, Result
 from sandbox_runner.sandbox.port import Confined, Staged
-from sandbox_runner.sandbox.probing import Setting, Try, probe
+from sandbox_runner.sandbox.probing import CUDA, Setting, Try, probe
 from sandbox_runner.warm.parent import Parent
 
 _LIMITS = Limits(run_s=10.0, processes=48)
@@ -53,9 +53,13 @@ class OnlyWaited(OnlyWarm):
 
 
 async def prove_walls(attempt: Try, setting: Setting, stand: tuple[str, ...]) -> str:
-    """Try every wall inside warm children; say which do not stand of those that `stand` after a cold start."""
+    """Try every wall inside warm children; say which do not stand of those that `stand` after a cold start.
+
+    A GPU that the setting does not lend is none of them: children that wait on one prove it each by a kernel.
+    """
     walls = await probe(attempt, setting)
-    missing = [wall for wall in walls if wall.name in stand and not wall.stands]
+    tried = [wall for wall in walls if wall.name != CUDA or not setting.no_gpu]
+    missing = [wall for wall in tried if wall.name in stand and not wall.stands]
     return "; ".join(f"{wall.name}: {wall.detail}" for wall in missing)
 
 

@@ -190,7 +190,12 @@ async def _unproven(_: "Parent") -> str:
 
 
 async def parents(bench: Bench) -> None:
-    """Start the parents: the processor's, then the GPU's, with less of the compiler loaded where that is refused."""
+    """Start the parents: the processor's, then the GPU's, with less of the compiler loaded where that is refused.
+
+    The walls are proven before, as a runner that serves does: what stands for a cold start must stand for these.
+    """
+    walls = await bench.assembled.probe()
+    say(part="walls", missing={wall.name: wall.detail for wall in walls if not wall.stands})
     for nursery in bench.assembled.nurseries:
         for number in range(4 if nursery is bench.nursery else 1):
             began = time.monotonic()
