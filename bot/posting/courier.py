@@ -152,11 +152,14 @@ class Courier(Generic[D]):
                     break
 
     async def again(self, chat: str, number: int) -> bool:
-        """Send a reply anew whose sending had no known end; False when there is none such."""
+        """Send a reply anew whose sending had no known end; False when there is none such.
+
+        Until it is sent it stands as what may not have arrived: should this process end before, it is offered again.
+        """
         lost = [one for one in await self._outbox.parts(chat, number) if one.state in {State.UNKNOWN, State.OFFERED}]
         if not lost:
             return False
-        await self._outbox.write([replace(one, state=State.REFUSED, digest="", change=0) for one in lost])
+        await self._outbox.write([replace(one, state=State.UNKNOWN, digest="", change=0) for one in lost])
         shown = next((one for one in await self._replies.since(chat, 0) if one.number == number), None)
         box = self._boxes.get(chat)
         if box is not None:
@@ -441,8 +444,8 @@ class Courier(Generic[D]):
             await self._calls.remove(box, box.where(shown), parts[at])
         if box.waiting.get(number) is shown:
             del box.waiting[number]
-        if any(one.state is State.UNKNOWN for one in parts.values()):
-            box.untold.add(number)
+        unsure = any(one.state is State.UNKNOWN for one in parts.values())
+        (box.untold.add if unsure else box.untold.discard)(number)
         self._calls.mark(box, [])
 
     async def _bring(self, box: Box, shown: Shown, at: int, draft: D) -> None:

@@ -307,6 +307,25 @@ async def test_what_may_have_been_taken_is_not_sent_again_and_said(chatting: Cha
     assert sorted(chatting.line.shown.values()) == ["lost 1", "one", "two"]
 
 
+async def test_what_was_asked_for_again_is_offered_once_more_by_who_follows_a_process_that_ended(
+    chatting: Chatting,
+) -> None:
+    chatting.line.troubles = [UnsureError()]
+    first = await chatting.courier()
+    await chatting.say(first, Say(reply("one")), Say(reply("two")))
+    await first.idle()
+    assert await first.again(chatting.chat, 1)
+    await first.close(within_s=0.0)  # pressed, and ended before it was sent
+    follows = await chatting.courier()
+    await follows.idle()
+    assert sorted(chatting.line.shown.values()) == ["lost 1", "lost 1", "two"]
+    assert await follows.again(chatting.chat, 1)
+    await follows.idle()
+    assert sorted(chatting.line.shown.values()) == ["lost 1", "lost 1", "one", "two"]
+    await (await chatting.courier()).idle()
+    assert sorted(chatting.line.shown.values()) == ["lost 1", "lost 1", "one", "two"]
+
+
 async def test_another_content_of_an_unsure_reply_is_worth_sending(chatting: Chatting) -> None:
     chatting.line.troubles = [UnsureError()]
     courier = await chatting.courier()

@@ -30,7 +30,8 @@ MOST_RUNNING = 2
 """What the bot lets one learner have under way."""
 ANSWER_S = 60.0
 PATIENCE_S = 6.0
-SHOW_AGAIN = "عرض الرد من جديد"
+ASKED_AGAIN = ("عرض الرد من جديد", "إعادة المحاولة")
+"""The buttons that the bot offers: a reply may not have arrived; no runner was there."""
 SECURE = """
 listen: "0.0.0.0:{port}"
 tls {{ cert_file: "{folder}/cert.pem", key_file: "{folder}/key.pem" }}
@@ -152,13 +153,15 @@ def _certified(folder: Path, addresses: list[str]) -> None:
 class Learner:
     """One learner, who sends jobs while `on` is true, at most two at a time, and reads what stands in the chat.
 
-    Where the bot says that a reply may not have arrived, and an answer is missing for long, it is asked for `again`.
+    Where the bot says that a reply may not have arrived, or that no runner is there, and an answer is missing for long,
+    it is asked for `again`; the jobs that were without one then are `late`.
     """
 
     def __init__(self, world: World, number: int, chance: random.Random) -> None:
         self.person = Person(world, 1000 + number)
         self.sent = 0
         self.again: set[int] = set()
+        self.late: set[int] = set()
         self._number = number
         self._chance = chance
 
@@ -210,10 +213,12 @@ class Learner:
         return f"asked again at {sorted(self.again)}; of {len(notes)} replies these answer nothing: " + "; ".join(shown)
 
     def _ask_again(self) -> None:
-        """Press the newest offer to show a reply again that was not pressed yet."""
+        """Press the newest offer to have something again that was not pressed yet."""
         for note in reversed(self.person.screen()):
-            offered = [button for row in note.keyboard for button in row if SHOW_AGAIN in button["text"]]
+            texts = {button["text"]: button for row in note.keyboard for button in row}
+            offered = [button for text, button in texts.items() if any(words in text for words in ASKED_AGAIN)]
             if offered and note.id not in self.again:
                 self.again.add(note.id)
+                self.late |= {job for job in range(self.sent) if not self.answers(job)}
                 self.person.press_at(note, offered[0]["callback_data"])
                 return
