@@ -61,7 +61,21 @@ _WORDS: dict[Command, tuple[str, ...]] = {
     Command.START: ("start", "begin", "ابدأ", "البدء", "بداية", "البداية", "هيا نبدأ", "مرحبا", "السلام عليكم"),
     Command.HELP: ("help", "مساعدة", "المساعدة", "ساعدني", "الأوامر", "أوامر", "تعليمات"),
     Command.MAP: ("map", "lessons", "menu", "الخريطة", "خريطة", "الدروس", "دروس", "قائمة الدروس", "القائمة", "الفهرس"),
-    Command.LESSON: ("lesson", "درس", "الدرس", "افتح الدرس", "اذهب إلى الدرس"),
+    Command.LESSON: (
+        "lesson",
+        "درس",
+        "الدرس",
+        "افتح درس",
+        "افتح الدرس",
+        "افتحلي درس",
+        "فتح درس",
+        "ابدأ درس",
+        "ابدأ الدرس",
+        "اعرض درس",
+        "اذهب إلى درس",
+        "اذهب إلى الدرس",
+        "خذني إلى درس",
+    ),
     Command.NEXT: ("next", "continue", "التالي", "تابع", "متابعة", "كمل", "أكمل", "بعده", "الذي يليه"),
     Command.BACK: ("back", "previous", "prev", "السابق", "رجوع", "ارجع", "للخلف"),
     Command.WHERE: (
@@ -197,6 +211,8 @@ _TAKES_ARGUMENT = (
     Command.LINK,
     Command.GROUP,
 )
+_NUMBERED = (Command.EXAMPLE, Command.EXERCISE)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _AS_WRITTEN = (Command.EXPLORE, Command.REMIND, Command.LINK)
 _FILLERS = frozenset(
     fold(word)
@@ -238,6 +254,8 @@ def parse(text: str) -> Said | None:
             continue  # a question about some other limit
         if command is Command.GROUP and len(rest) > _FEW and asking.read(" ".join(rest)).vague:
             continue  # a question about something else
+        if command in _NUMBERED and rest and not _is_one_of_many(_as_written(text, " ".join(words[:size]))):
+            continue  # a question: an example of what, an exercise on what
         if command is Command.LINK and rest and not codes.read(" ".join(rest)):
             continue  # a question about joining something else
         if command and (not rest or (command in _TAKES_ARGUMENT and command is not Command.START)):
@@ -276,6 +294,11 @@ def ordinal(argument: str) -> int | None:
     """Read which one in a row is meant: `2`, `٢`, `الثاني`; None when none is."""
     folded = fold(argument)
     return _ORDINALS.get(folded, count(folded))
+
+
+def _is_one_of_many(argument: str) -> bool:
+    """Tell whether an argument is a place in a row, or may be the name of one in the lessons' files."""
+    return ordinal(argument) is not None or _NAME.fullmatch(argument) is not None
 
 
 def _trimmed(words: list[str]) -> list[str]:

@@ -1,5 +1,8 @@
 """What each command does."""
 
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
 from bot.engine import (
     attempts,
     boards,
@@ -26,13 +29,16 @@ from bot.engine.moment import Moment
 from bot.engine.owned import obeying as owned
 from bot.engine.purposes import Purpose, Why
 from bot.engine.remembering import obeying as remembering
-from bot.engine.replies import Choice, Paragraph
+from bot.engine.replies import Choice, Code, Paragraph
 from bot.engine.session import Place
 from bot.engine.teaching import telling
-from content.schema import Example, Lesson
+from content.schema import Example, Exercise, Lesson
 
 _LESSON_LINK, _SECTION_LINK, _ITEM_LINK = "lesson-", "section-", "item-"
 """What a link into the chat begins with; the id behind it is forgeable, and leads to what is shown to everybody."""
+_MOST_NAMED = 40
+"""Characters of a name that is not known which are said again."""
+_OneT = TypeVar("_OneT", Example, Exercise)
 
 
 def obeyed(moment: Moment, command: Said) -> Turn:
@@ -148,15 +154,19 @@ def _in_lesson(moment: Moment, command: Said) -> Turn:
         case Command.MYTHS:
             return myths.begun(moment, lesson)
         case Command.EXAMPLE:
-            if _is_beyond(command.argument, len(lesson.examples)):
+            examples = {each.slug: each.examples for each in moment.course.lessons}
+            if meant := _named(moment, lesson, examples, command.argument):
+                return example_run(moment, *meant)
+            if command.argument:
                 choices = tuple(presses.run_example(moment, lesson, example) for example in lesson.examples)
-                return _none_such(moment, "example.unknown", command.argument, choices)
-            return example_run(moment, lesson, _example(moment, lesson, command.argument))
+                return _none_such(moment, "example", command.argument, choices)
+            return example_run(moment, lesson, _example_at_hand(moment, lesson))
         case Command.EXERCISE:
-            if _is_beyond(command.argument, len(lesson.exercises)):
-                tasks = tuple(presses.exercise(moment, lesson, task) for task in lesson.exercises)
-                return _none_such(moment, "exercise.unknown", command.argument, tasks)
-            return exercises.shown(moment, lesson, lesson.exercises[(ordinal(command.argument) or 1) - 1])
+            tasks = {each.slug: each.exercises for each in moment.course.lessons}
+            if wanted := _named(moment, lesson, tasks, command.argument or "1"):
+                return exercises.shown(moment, *wanted)
+            listed = tuple(presses.exercise(moment, lesson, task) for task in lesson.exercises)
+            return _none_such(moment, "exercise", command.argument, listed)
         case Command.EXPLORE:
             place = Place(lesson.slug, Part.EXPLORER)
             typed = command.argument
@@ -165,15 +175,28 @@ def _in_lesson(moment: Moment, command: Said) -> Turn:
             return help.helped(moment)
 
 
-def _is_beyond(argument: str, last: int) -> bool:
-    """Tell whether a number names none of so many things in a row."""
-    number = ordinal(argument) if argument else None
-    return number is not None and not 1 <= number <= last
+def _named(
+    moment: Moment, lesson: Lesson, listed: Mapping[str, Sequence[_OneT]], argument: str
+) -> tuple[Lesson, _OneT] | None:
+    """Find one of a lesson's by its place in the row or its title, and one of any lesson's by its id."""
+    number, folded = ordinal(argument) if argument else None, fold(argument)
+    own = listed[lesson.slug]
+    if number is not None:
+        return (lesson, own[number - 1]) if 1 <= number <= len(own) else None
+    for each in (lesson, *moment.course.lessons) if folded else ():
+        for one in listed[each.slug]:
+            if folded == fold(one.id) or (each is lesson and folded == fold(one.title)):
+                return each, one
+    return None
 
 
-def _none_such(moment: Moment, key: str, argument: str, choices: tuple[Choice, ...]) -> Turn:
-    """Say that nothing in the lesson has this number, and which there are."""
-    note = moment.words.say(key, n=len(choices), number=ordinal(argument) or 0)
+def _none_such(moment: Moment, kind: str, argument: str, choices: tuple[Choice, ...]) -> Turn:
+    """Say that nothing in the lesson has this number or name, and which there are."""
+    number = ordinal(argument)
+    if number is None:
+        note = moment.words.say(f"{kind}.unnamed", name=Code(argument[:_MOST_NAMED]))
+    else:
+        note = moment.words.say(f"{kind}.unknown", n=len(choices), number=number)
     return moment.turn(*said(Paragraph(note), *buttons(*choices)))
 
 
@@ -182,16 +205,14 @@ def _board(moment: Moment, argument: str) -> Turn:
     lesson = moment.here()
     if lesson is None or not argument or ordinal(argument) is None:
         return boards.at_hand(moment)
-    if _is_beyond(argument, len(lesson.exercises)):
-        return _none_such(moment, "exercise.unknown", argument, boards.choices(moment, lesson))
-    return boards.pressed(moment, lesson.exercises[(ordinal(argument) or 1) - 1].id, "")
+    meant = _named(moment, lesson, {lesson.slug: lesson.exercises}, argument)
+    if meant is None:
+        return _none_such(moment, "exercise", argument, boards.choices(moment, lesson))
+    return boards.pressed(moment, meant[1].id, "")
 
 
-def _example(moment: Moment, lesson: Lesson, argument: str) -> Example:
-    """Choose the example that is meant: by number, else the one at hand, else the lesson's worked one."""
-    number = ordinal(argument) if argument else None
-    if number is not None and 1 <= number <= len(lesson.examples):
-        return lesson.examples[number - 1]
+def _example_at_hand(moment: Moment, lesson: Lesson) -> Example:
+    """Choose the example that is meant where none is named: the one at hand, else the lesson's worked one."""
     place = moment.session.place
     near = reading.examples_at(lesson, place) if place in course_map.stops(lesson) and place else ()
     worked = [example for example in lesson.examples if example.id == lesson.worked.example]

@@ -80,12 +80,12 @@ def _speaks_for_itself(result: Result) -> bool:
 
 
 def _seen(moment: Moment, result: Result, purpose: Purpose) -> tuple[Block, ...]:
-    found = example_of(moment, purpose)
+    found = seen.example_of(moment, purpose)
     return seen.told(moment, *found) if found and result.kind is JobKind.TIME else ()
 
 
 def _title(moment: Moment, job: Job | None, purpose: Purpose) -> tuple[Block, ...]:
-    found = example_of(moment, purpose)
+    found = seen.example_of(moment, purpose)
     on_gpu = job is not None and job.device is not Device.CPU
     where = (Text(" — "), *moment.words.say(f"device.{job.device}")) if job and on_gpu else ()
     if found:
@@ -105,18 +105,6 @@ def limit(moment: Moment, reached: Reached | None) -> tuple[Block, ...]:
     if reached.unit == "s":
         value = words.say("unit.seconds", n=Number(plain(reached.value)))
     return (Paragraph(words.say("limit.reached", limit=name, value=value)),)
-
-
-def example_of(moment: Moment, purpose: Purpose) -> tuple[Lesson, Example] | None:
-    """Give the example that a run was of, directly or as the experiment of a myth card."""
-    wanted = purpose.item
-    for lesson in moment.course.lessons:
-        if purpose.why is Why.MYTH:
-            wanted = next((myth.experiment for myth in lesson.myths if myth.id == purpose.item), "")
-        for example in lesson.examples:
-            if purpose.why in {Why.EXAMPLE, Why.MYTH} and example.id == wanted:
-                return lesson, example
-    return None
 
 
 def _honest_word(moment: Moment, purpose: Purpose) -> tuple[Block, ...]:
@@ -151,7 +139,7 @@ def _next(moment: Moment, run: str, result: Result, job: Job | None, purpose: Pu
 
 def _on_both(moment: Moment, run: str, job: Job | None, purpose: Purpose) -> Choice | None:
     """Offer both devices for what was run on one, where the code or the example is for both."""
-    found = example_of(moment, purpose)
+    found = seen.example_of(moment, purpose)
     plain_run = job is not None and job.kind in {JobKind.RUN, JobKind.TIME}
     if job is None or not plain_run or sides.paired(moment.session, run):
         return None
@@ -160,7 +148,7 @@ def _on_both(moment: Moment, run: str, job: Job | None, purpose: Purpose) -> Cho
 
 def _onward(moment: Moment, purpose: Purpose) -> tuple[Choice | None, ...]:
     words = moment.words
-    found = example_of(moment, purpose)
+    found = seen.example_of(moment, purpose)
     if found is None:
         return (presses.command(moment, Command.MACHINE), presses.go_on_with_series(moment))
     lesson, example = found

@@ -6,7 +6,7 @@ series, but for one that answers the open question. At most `MOST_RUNNING` runs 
 
 from dataclasses import replace
 
-from bot.engine import asks, grading, insights, presses, results, searching, sides, tasks, writing
+from bot.engine import asks, grading, insights, presses, results, searching, seen, sides, tasks, writing
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import INSPECT, KERNEL, Op, encode
 from bot.engine.commands import Command
@@ -20,6 +20,8 @@ from content.schema import Example
 from sandbox_runner.protocol import Accepted, Budget, Device, Job, JobKind, Limits, Phase, Progress, limits_for
 
 MOST_RUNNING = 2
+_AWAY = frozenset({"run.no_runner", "run.no_device", "run.gpu_not_left"})
+"""Why nothing is measured here now: what was seen of an example elsewhere is shown then."""
 
 _TIMED = (Phase.START, Phase.IMPORT, Phase.RUN, Phase.CHECK, Phase.WARMUP, Phase.MEASURE, Phase.COLLECT)
 _STEPS: dict[JobKind, tuple[Phase, ...]] = {
@@ -57,9 +59,11 @@ def started(moment: Moment, asked: Asked, retry: Choice | None = None, instead: 
         wanted = asked.devices[0] if asked.devices else Device.CPU
         device_name = Device.CUDA.value if wanted is Device.BOTH else wanted.value
         machine = presses.command(moment, Command.MACHINE) if refusal in {"run.no_device", "run.no_kind"} else None
+        example = seen.example_of(moment, asked.purpose) if refusal in _AWAY else None
         return moment.turn(
             *said(
                 Paragraph(moment.words.say(refusal, n=MOST_RUNNING, device=device_name)),
+                *(seen.told(moment, *example) if example else ()),
                 *buttons(*stop, again, instead if refusal in {"run.no_device", "run.gpu_not_left"} else None, machine),
             )
         )

@@ -2,10 +2,23 @@
 
 from bot.engine.figures import interval_ends, within
 from bot.engine.moment import Moment
+from bot.engine.purposes import Purpose, Why
 from bot.engine.replies import Block, Bullets, Code, Number, Paragraph, Spans, Text
 from content.schema import Example, Lesson, RecordedMachine, RecordedRatio, RecordedRun
 
 _MOST_MACHINES, _MOST_RATIOS = 3, 3
+
+
+def example_of(moment: Moment, purpose: Purpose) -> tuple[Lesson, Example] | None:
+    """Give the example that a run was of, directly or as the experiment of a myth card."""
+    wanted = purpose.item
+    for lesson in moment.course.lessons:
+        if purpose.why is Why.MYTH:
+            wanted = next((myth.experiment for myth in lesson.myths if myth.id == purpose.item), "")
+        for example in lesson.examples:
+            if purpose.why in {Why.EXAMPLE, Why.MYTH} and example.id == wanted:
+                return lesson, example
+    return None
 
 
 def told(moment: Moment, lesson: Lesson, example: Example) -> tuple[Block, ...]:

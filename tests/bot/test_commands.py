@@ -56,7 +56,11 @@ def test_a_command_is_read_however_it_is_written(text: str, command: Command) ->
         ("الدرس الثّاني", Said(Command.LESSON, "الثاني")),
         ("/lesson sixteen-bits", Said(Command.LESSON, "sixteen-bits", slashed=True)),
         ("/start lesson-vectorise", Said(Command.START, "lesson-vectorise", slashed=True)),
+        ("افتح درس mixed-precision", Said(Command.LESSON, "mixed precision")),
+        ("ابدأ درس 5", Said(Command.LESSON, "5")),
         ("مثال ٢", Said(Command.EXAMPLE, "2")),
+        ("مثال f16-bits من فضلك", Said(Command.EXAMPLE, "f16 bits")),
+        ("تمرين الثاني", Said(Command.EXERCISE, "الثاني")),
     ],
 )
 def test_an_argument_is_kept(text: str, said: Said) -> None:
@@ -65,7 +69,20 @@ def test_an_argument_is_kept(text: str, said: Said) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "لماذا الحلقة بطيئة", "next()", "اختبار الفرضيات في numpy", "print(1)", "اختبار\nالآن", "/nonsense", "x" * 99],
+    [
+        "",
+        "لماذا الحلقة بطيئة",
+        "next()",
+        "اختبار الفرضيات في numpy",
+        "print(1)",
+        "اختبار\nالآن",
+        "/nonsense",
+        "x" * 99,
+        "مثال على البث",
+        "example of broadcasting",
+        "مثال على broadcasting",
+        "تمرين عن الحلقات",
+    ],
 )
 def test_what_is_no_command_is_none(text: str) -> None:
     said = commands.parse(text)

@@ -159,3 +159,23 @@ def test_what_was_seen_before_stands_beside_a_timing_while_the_code_is_the_same(
         talk.take(TextSent("مثال 1"))
         said = "".join(render.plain(reply) for reply in talk.finish(timed))
         assert ("A machine" in said and "2026-05-04" in said) is there
+
+
+def test_what_was_seen_on_a_gpu_is_shown_where_there_is_none(course: Course) -> None:
+    lesson = course.lessons[0]
+    example = next(one for one in lesson.examples if one.kind == "time").model_copy(update={"devices": ("cuda",)})
+    ratio = schema.RecordedRatio(name="array", against="loop", point=9.0, low=8.9, high=9.1, claim="faster")
+    run = schema.RecordedRun(
+        lesson=lesson.slug, example=example.id, device="cuda", code=course.digest(lesson.slug, example), ending="ok",
+        confirmed=True, checked="", noise=0.01, ratios=(ratio,),
+    )  # fmt: skip
+    machine = schema.RecordedMachine(
+        title="A machine", cpu="a", cores=2, gpu="G", devices=("cuda",), python="3", numpy="2", torch="2", kernel="6",
+        recorded_at=datetime(2026, 5, 4, tzinfo=UTC), runs=(run,),
+    )  # fmt: skip
+    lessons = (lesson.model_copy(update={"examples": (example,)}), *course.lessons[1:])
+    talk = Conversation(course.model_copy(update={"recorded": (machine,), "lessons": lessons}))
+    said = "".join(render.plain(reply) for reply in talk.take(TextSent("مثال 1")))
+    assert "لذلك لم يُشغَّل" in said
+    assert "A machine" in said
+    assert not talk.waiting

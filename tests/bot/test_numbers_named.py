@@ -1,4 +1,4 @@
-"""A number that names nothing is said to name nothing; it opens nothing else."""
+"""A number or a name that names nothing is said to name nothing; it opens nothing else."""
 
 import pytest
 
@@ -18,10 +18,16 @@ from bot.testing import Conversation
         ("/exercise 1", "مجموع المربعات"),
         ("/exercise", "مجموع المربعات"),
         ("/board 1", "مجموع المربعات"),
+        ("/example nothing-such", "لا مثال بالاسم `nothing-such`"),
+        ("مثال zzz", "لا مثال بالاسم `zzz`"),
+        ("/exercise zzz", "لا تمرين بالاسم `zzz`"),
+        ("/example prints", "أُرسل إلى المُشغِّل"),
         ("/lesson 77", "لا درس بهذا الاسم أو الرقم"),
     ],
 )
-def test_a_number_opens_what_it_names_or_is_said_to_name_nothing(talk: Conversation, text: str, said: str) -> None:
+def test_a_number_or_a_name_opens_what_it_names_or_is_said_to_name_nothing(
+    talk: Conversation, text: str, said: str
+) -> None:
     talk.take(TextSent("/lesson 1"))
     replies = talk.take(TextSent(text))
     assert said in "\n".join(plain(reply) for reply in replies)
