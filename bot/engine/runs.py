@@ -59,7 +59,8 @@ def started(moment: Moment, asked: Asked, retry: Choice | None = None, instead: 
         wanted = asked.devices[0] if asked.devices else Device.CPU
         device_name = Device.CUDA.value if wanted is Device.BOTH else wanted.value
         machine = presses.command(moment, Command.MACHINE) if refusal in {"run.no_device", "run.no_kind"} else None
-        example = seen.example_of(moment, asked.purpose) if refusal in _AWAY else None
+        away = refusal in _AWAY and asked.purpose.why is Why.EXAMPLE  # a myth card tells by itself what was recorded
+        example = seen.example_of(moment, asked.purpose) if away else None
         return moment.turn(
             *said(
                 Paragraph(moment.words.say(refusal, n=MOST_RUNNING, device=device_name)),
