@@ -16,17 +16,18 @@ from bot.engine.replies import Reply
 from bot.errors import StoreAwayError
 from bot.ports import Shown
 from bot.posting.boxes import Box, D, Drawing, LapsedError, Replies, SupersededError
+from bot.posting.bringing import Bringing
 from bot.posting.calls import Calls
 from bot.posting.errors import (
     BusyError,
     GoneError,
     MovedError,
     NotSentError,
-    PostingError,
     UnsureError,
 )
 from bot.posting.pacing import Pace
 from bot.posting.ports import Cursor, Line, Mark, Outbox, PostedPart, Silent, State
+from bot.posting.unkept import Unkept
 
 LOG = logging.getLogger("tasree.courier")
 
@@ -36,8 +37,6 @@ LEASE_S = 30.0
 """So long a process has a chat to itself without saying so again; on SQLite nobody asks."""
 OPENING_S = 0.01
 """So often it is looked for a chat that is just being opened."""
-TRIES = 5
-"""So often the last words of a chat are tried, of which the store knows nothing."""
 
 
 class Courier(Generic[D]):
@@ -68,6 +67,8 @@ class Courier(Generic[D]):
         self._pacing = pacing
         self._clock = clock
         self._calls = Calls(outbox, line, drawing, pacing, clock, edit_every_s)
+        self._unkept = Unkept(outbox, line, drawing, pacing, self._calls, again_s)
+        self._bringing = Bringing(self._calls, drawing, clock, shared=look_s is not None)
         self._again_s = again_s
         self._lease_s = lease_s
         self._look_s = look_s
@@ -126,30 +127,12 @@ class Courier(Generic[D]):
             box.untold.clear()
             box.news.set()
         if address and farewell:
-            self._spawn(self._take_leave(chat, address, farewell))
+            self._spawn(self._unkept.say(chat, address, farewell))
 
     async def call_out(self, chat: str, address: str, reply: Reply) -> None:
         """Say something at an address without the store: nothing is kept of it."""
         if address and not self._closing:
-            self._spawn(self._take_leave(chat, address, (Shown(0, 0, "", reply),)))
-
-    async def _take_leave(self, chat: str, address: str, farewell: Sequence[Shown]) -> None:
-        for draft in (draft for shown in farewell for draft in self._drawing.draw(chat, shown.reply)):
-            for _ in range(TRIES):
-                await self._calls.turn(address)
-                await self._calls.leave(address)
-                try:
-                    await self._line.send(address, draft, "")
-                except BusyError as error:
-                    root, group = self._drawing.root(address), self._drawing.is_group(address)
-                    await self._pacing.hold(root, error.wait_s, group=group)
-                except NotSentError:
-                    await asyncio.sleep(self._again_s)
-                except PostingError as error:
-                    LOG.info("the last words may not have arrived: %s", error)
-                    break
-                else:
-                    break
+            self._spawn(self._unkept.say(chat, address, (Shown(0, 0, "", reply),)))
 
     async def again(self, chat: str, number: int) -> bool:
         """Send a reply anew whose sending had no known end; False when there is none such.
@@ -198,24 +181,13 @@ class Courier(Generic[D]):
             box.news.set()
             return
         await self._outbox.write([replace(one, state=State.GONE) for one in parts])
-        self._spawn(self._removed(chat, [one for one in parts if one.external]))
+        self._spawn(self._unkept.remove(chat, [one for one in parts if one.external]))
 
     async def _opened(self, chat: str) -> Box | None:
         """Give a chat's box, also of one that is just being opened; None when nothing is to go out there."""
         while chat in self._opening:  # noqa: ASYNC110 - its worker tells nobody
             await asyncio.sleep(OPENING_S)
         return self._boxes.get(chat)
-
-    async def _removed(self, chat: str, parts: Sequence[PostedPart]) -> None:
-        mailbox = await self._outbox.mailbox(chat)
-        for one in parts if mailbox else ():
-            address = mailbox.address if mailbox else ""
-            try:
-                await self._calls.turn(address)
-                await self._calls.leave(address)
-                await self._line.remove(address, one.external)
-            except PostingError as error:
-                LOG.info("a part could not be taken back: %s", error)
 
     # --- opening and admitting ----------------------------------------------------------------------------------------
 
@@ -361,7 +333,7 @@ class Courier(Generic[D]):
 
     async def _step(self, box: Box) -> None:
         box.news.clear()
-        number, at = await self._next(box)
+        number, at = await self._bringing.next(box)
         wait = at - self._clock()
         if wait > 0:
             shared = self._look_s is not None and self._look_s < wait
@@ -372,11 +344,11 @@ class Courier(Generic[D]):
             return
         try:
             if number in box.going:
-                await self._take_out(box, number)
+                await self._bringing.take_out(box, number)
             elif number in box.untold and number not in box.waiting:
                 await self._calls.offer(box, number)
             else:
-                await self._deliver(box, number)
+                await self._bringing.deliver(box, number)
             box.wait_s = 0.0
         except LapsedError:
             self._suspect.setdefault(box.chat, set()).add(number)
@@ -395,78 +367,6 @@ class Courier(Generic[D]):
             box.move(old, error.new)
         except GoneError:
             await self._silence(box)
-
-    async def _next(self, box: Box) -> tuple[int, float]:
-        """Give the number that is to go next, and when."""
-        times: list[tuple[float, int, int]] = []
-        for number, shown in tuple(box.waiting.items()):  # what comes meanwhile is for the next step
-            fresh = not any(one.external for one in (await self._calls.parts(box, number)).values())
-            times.append((0.0 if fresh else self._calls.due(box, number), number if fresh else shown.change, number))
-        times += [(0.0, number, number) for number in box.untold - set(box.waiting)]
-        times += [(0.0, 0, number) for number in box.going]
-        now = self._clock()
-        ready = [one for one in times if one[0] <= now]
-        if ready:
-            return min(ready, key=lambda one: one[2])[2], 0.0
-        at, _, number = min(times)
-        return number, at
-
-    async def _take_out(self, box: Box, number: int) -> None:
-        """Remove a reply that something newer replaces, or never send it."""
-        shown, parts = box.waiting.get(number), await self._calls.parts(box, number)
-        address = box.where(shown) if shown is not None else box.address
-        for _, one in sorted(parts.items()):
-            if one.state is State.SENT:
-                await self._calls.remove(box, address, one)
-        never = PostedPart(box.chat, number, 0, State.GONE, "", "", shown.change if shown is not None else 0)
-        box.waiting.pop(number, None)
-        box.untold.discard(number)
-        box.going.discard(number)
-        self._calls.mark(box, [] if parts else [never])
-
-    async def _deliver(self, box: Box, number: int) -> None:
-        shown = box.waiting[number]
-        if self._look_s is not None and number in box.parts:  # another process may have taken it back
-            await asyncio.gather(*([box.written] if box.written is not None else []), return_exceptions=True)
-            box.parts.pop(number)
-        parts = await self._calls.parts(box, number)
-        if any(one.change > shown.change for one in parts.values()):
-            # Another process brought a newer state before this one was shown here.
-            if box.waiting.get(number) is shown:
-                del box.waiting[number]
-            self._calls.mark(box, [])
-            return
-        taken_back = number in box.withdrawn or (0 in parts and parts[0].state is State.GONE)
-        drafts = () if taken_back else self._drawing.draw(box.chat, shown.reply)
-        for at, draft in enumerate(drafts):
-            await self._bring(box, shown, at, draft)
-        for at in sorted(at for at, one in parts.items() if at >= len(drafts) and one.state is State.SENT):
-            await self._calls.remove(box, box.where(shown), parts[at])
-        if box.waiting.get(number) is shown:
-            del box.waiting[number]
-        unsure = any(one.state is State.UNKNOWN for one in parts.values())
-        (box.untold.add if unsure else box.untold.discard)(number)
-        self._calls.mark(box, [])
-
-    async def _bring(self, box: Box, shown: Shown, at: int, draft: D) -> None:
-        one = box.parts[shown.number].get(at)
-        if one is None:
-            await self._calls.send(box, shown, at, draft)
-            return
-        match one.state:
-            case State.SENT if one.digest == draft.digest:
-                pass
-            case State.SENT if one.kind == draft.kind:
-                await self._calls.edit(box, shown, one, draft)
-            case State.SENT:
-                await self._calls.remove(box, box.where(shown), one)
-                await self._calls.send(box, shown, at, draft)
-            case State.GONE:
-                await self._calls.send(box, shown, at, draft)
-            case State.SENDING | State.UNKNOWN | State.OFFERED | State.REFUSED:
-                # The same content is not sent blindly a second time; another one is worth it.
-                if one.digest != draft.digest:
-                    await self._calls.send(box, shown, at, draft)
 
     async def _silence(self, box: Box) -> None:
         box.silent = True
