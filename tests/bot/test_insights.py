@@ -3,6 +3,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Literal
 
 import pytest
 from inline_snapshot import snapshot
@@ -141,21 +142,24 @@ def test_a_kernel_is_shown_as_code_and_where_there_is_none_that_is_said(looking:
     assert [block.code for block in blocks if isinstance(block, CodeBlock)] == [KERNEL]
 
 
-def test_what_was_seen_before_stands_beside_a_timing_while_the_code_is_the_same(course: Course) -> None:
-    lesson = course.lessons[0]
-    example = next(one for one in lesson.examples if one.kind == "time")
+def recorded(course: Course, example: schema.Example, device: Literal["cpu", "cuda"]) -> schema.RecordedMachine:
+    """Give a machine that measured an example of the first lesson."""
+    slug = course.lessons[0].slug
     ratio = schema.RecordedRatio(name="array", against="loop", point=0.5, low=0.49, high=0.51, claim="slower")
     run = schema.RecordedRun(
-        lesson=lesson.slug, example=example.id, device="cpu", code=course.digest(lesson.slug, example), ending="ok",
+        lesson=slug, example=example.id, device=device, code=course.digest(slug, example), ending="ok",
         confirmed=True, checked="", noise=0.01, ratios=(ratio,),
     )  # fmt: skip
-    machine = schema.RecordedMachine(
-        title="A machine", cpu="a", cores=2, gpu="", devices=("cpu",), python="3", numpy="2", torch="2", kernel="6",
+    return schema.RecordedMachine(
+        title="A machine", cpu="a", cores=2, gpu="", devices=(device,), python="3", numpy="2", torch="2", kernel="6",
         recorded_at=datetime(2026, 5, 4, tzinfo=UTC), runs=(run,),
     )  # fmt: skip
-    for recorded, there in ((run, True), (run.model_copy(update={"code": "0" * 64}), False)):
-        known = course.model_copy(update={"recorded": (machine.model_copy(update={"runs": (recorded,)}),)})
-        talk = Conversation(known)
+
+
+def test_what_was_seen_before_stands_beside_a_timing_while_the_code_is_the_same(course: Course) -> None:
+    machine = recorded(course, next(one for one in course.lessons[0].examples if one.kind == "time"), "cpu")
+    for run, there in ((machine.runs[0], True), (machine.runs[0].model_copy(update={"code": "0" * 64}), False)):
+        talk = Conversation(course.model_copy(update={"recorded": (machine.model_copy(update={"runs": (run,)}),)}))
         talk.take(TextSent("مثال 1"))
         said = "".join(render.plain(reply) for reply in talk.finish(timed))
         assert ("A machine" in said and "2026-05-04" in said) is there
@@ -164,16 +168,8 @@ def test_what_was_seen_before_stands_beside_a_timing_while_the_code_is_the_same(
 def test_what_was_seen_on_a_gpu_is_shown_where_there_is_none(course: Course) -> None:
     lesson = course.lessons[0]
     example = next(one for one in lesson.examples if one.kind == "time").model_copy(update={"devices": ("cuda",)})
-    ratio = schema.RecordedRatio(name="array", against="loop", point=9.0, low=8.9, high=9.1, claim="faster")
-    run = schema.RecordedRun(
-        lesson=lesson.slug, example=example.id, device="cuda", code=course.digest(lesson.slug, example), ending="ok",
-        confirmed=True, checked="", noise=0.01, ratios=(ratio,),
-    )  # fmt: skip
-    machine = schema.RecordedMachine(
-        title="A machine", cpu="a", cores=2, gpu="G", devices=("cuda",), python="3", numpy="2", torch="2", kernel="6",
-        recorded_at=datetime(2026, 5, 4, tzinfo=UTC), runs=(run,),
-    )  # fmt: skip
     lessons = (lesson.model_copy(update={"examples": (example,)}), *course.lessons[1:])
+    machine = recorded(course, example, "cuda")
     talk = Conversation(course.model_copy(update={"recorded": (machine,), "lessons": lessons}))
     said = "".join(render.plain(reply) for reply in talk.take(TextSent("مثال 1")))
     assert "لذلك لم يُشغَّل" in said
