@@ -11,6 +11,7 @@ from enum import StrEnum
 from bot.engine.groups import asking
 from bot.engine.letters import ARABIC, count, fold, stripped
 from bot.engine.linking import codes
+from bot.engine.spoken import FILLERS, FORMS
 
 
 class Command(StrEnum):
@@ -57,149 +58,6 @@ class Said:
     slashed: bool = False
 
 
-_WORDS: dict[Command, tuple[str, ...]] = {
-    Command.START: ("start", "begin", "ابدأ", "البدء", "بداية", "البداية", "هيا نبدأ", "مرحبا", "السلام عليكم"),
-    Command.HELP: ("help", "مساعدة", "المساعدة", "ساعدني", "الأوامر", "أوامر", "تعليمات"),
-    Command.MAP: ("map", "lessons", "menu", "الخريطة", "خريطة", "الدروس", "دروس", "قائمة الدروس", "القائمة", "الفهرس"),
-    Command.LESSON: (
-        "lesson",
-        "درس",
-        "الدرس",
-        "افتح درس",
-        "افتح الدرس",
-        "افتحلي درس",
-        "فتح درس",
-        "ابدأ درس",
-        "ابدأ الدرس",
-        "اعرض درس",
-        "اذهب إلى درس",
-        "اذهب إلى الدرس",
-        "خذني إلى درس",
-    ),
-    Command.NEXT: ("next", "continue", "التالي", "تابع", "متابعة", "كمل", "أكمل", "بعده", "الذي يليه"),
-    Command.BACK: ("back", "previous", "prev", "السابق", "رجوع", "ارجع", "للخلف"),
-    Command.WHERE: (
-        "where",
-        "where am i",
-        "وين وصلت",
-        "أين كنت",
-        "أين أنا",
-        "أين وصلت",
-        "وين كنت",
-        "فين وصلت",
-        "مكاني",
-    ),
-    Command.QUIZ: ("quiz", "كويز", "check", "اختبار", "الاختبار", "اختبرني", "أسئلة", "تحقق من الفهم", "اختبار الفهم"),
-    Command.CARDS: ("cards", "flashcards", "بطاقات", "البطاقات", "بطاقات الدرس"),
-    Command.REVIEW: (
-        "review",
-        "due",
-        "مراجعة",
-        "المراجعة",
-        "بطاقات المراجعة",
-        "البطاقات المستحقة",
-        "راجع",
-        "مراجعة اليوم",
-    ),
-    Command.PROGRESS: (
-        "progress",
-        "stats",
-        "تقدمي",
-        "التقدم",
-        "تقدم",
-        "مستواي",
-        "خريطة التقدم",
-        "ماذا أعرف",
-        "ماذا أفعل الآن",
-        "إحصائياتي",
-    ),
-    Command.PLACEMENT: ("placement", "اختبار تحديد المستوى", "تحديد المستوى", "اختبار المستوى", "تحديد مستواي"),
-    Command.CAP: ("cap", "الحد اليومي", "حد يومي", "حد المراجعة", "بطاقات كل يوم"),
-    Command.MYTHS: ("myths", "myth", "خرافة أم حقيقة", "خرافات", "خرافة", "الخرافات", "حقيقة أم خرافة"),
-    Command.EXAMPLE: ("example", "مثال", "المثال", "شغل المثال", "شغل مثال", "تشغيل المثال"),
-    Command.EXERCISE: ("exercise", "task", "تمرين", "التمرين", "تمارين", "التمارين"),
-    Command.EXPLORE: ("explore", "explorer", "استكشاف", "الاستكشاف", "استكشف", "جرب بنفسك"),
-    Command.CANCEL: (
-        "cancel",
-        "stop",
-        "exit",
-        "quit",
-        "خروج",
-        "الخروج",
-        "إلغاء",
-        "الغ",
-        "ألغ",
-        "توقف",
-        "أوقف",
-        "وقف",
-        "إيقاف",
-    ),
-    Command.TIME: ("time", "measure", "قياس", "قس", "قياس زمن", "قياس الزمن", "قس الزمن", "قياس زمن هذا الكود"),
-    Command.RUN: ("run", "تشغيل", "شغل", "شغله", "نفذ", "تنفيذ", "تشغيل كود", "تشغيل هذا الكود", "شغل الكود"),
-    Command.ATTEMPTS: ("attempts", "محاولاتي", "المحاولات", "محاولات", "حلولي", "محاولاتي السابقة"),
-    Command.BOARD: (
-        "board",
-        "leaderboard",
-        "لوحة الأفضل",
-        "اللوحة",
-        "لوحة",
-        "لوحة الصدارة",
-        "الأفضل",
-        "الترتيب",
-    ),
-    Command.TEACHER: ("teacher", "report", "التقرير", "تقرير", "تقرير المعلم", "تقرير المشرف"),
-    Command.MACHINE: ("machine", "device", "الجهاز", "جهاز", "الآلة", "مواصفات الجهاز", "على أي جهاز"),
-    Command.PRIVACY: ("privacy", "الخصوصية", "خصوصية", "بياناتي"),
-    Command.REMIND: (
-        "remind",
-        "reminder",
-        "reminders",
-        "تذكير",
-        "التذكير",
-        "تذكيرات",
-        "التذكيرات",
-        "ذكرني",
-        "تذكير يومي",
-        "التذكير اليومي",
-        "المنطقة الزمنية",
-    ),
-    Command.LINK: (
-        "link",
-        "ربط",
-        "الربط",
-        "ربط حساب",
-        "ربط حسابين",
-        "ربط الحساب",
-        "ربط الحسابات",
-        "ربط الحسابين",
-        "ربط حسابي",
-        "اربط حسابي",
-        "رمز الربط",
-    ),
-    Command.GROUP: (
-        "group",
-        "group quiz",
-        "اختبار جماعي",
-        "الاختبار الجماعي",
-        "كويز جماعي",
-        "مسابقة",
-        "المسابقة",
-        "مسابقة جماعية",
-        "اختبار المجموعة",
-    ),
-    Command.EXPORT: ("export", "تصدير", "التصدير", "تصدير بياناتي", "تنزيل بياناتي", "نسخة من بياناتي"),
-    Command.DELETE: (
-        "delete",
-        "حذف بياناتي",
-        "حذف البيانات",
-        "حذف كل البيانات",
-        "احذف بياناتي",
-        "امسح بياناتي",
-        "مسح بياناتي",
-        "حذف حسابي",
-        "احذف حسابي",
-    ),
-}
 _TAKES_ARGUMENT = (
     Command.LESSON,
     Command.START,
@@ -214,23 +72,35 @@ _TAKES_ARGUMENT = (
 _NUMBERED = (Command.EXAMPLE, Command.EXERCISE)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _AS_WRITTEN = (Command.EXPLORE, Command.REMIND, Command.LINK)
-_FILLERS = frozenset(
-    fold(word)
-    for word in ("من فضلك لو سمحت رجاء أريد بدي أبغى أبي عايز عاوز نبي ممكن هل يمكن إلى الى يلا الآن please").split()
-)
 _ORDINALS = {
-    fold(word): number
-    for number, word in enumerate(
-        ("الأول", "الثاني", "الثالث", "الرابع", "الخامس", "السادس", "السابع", "الثامن", "التاسع", "العاشر"), 1
+    fold(form): number
+    for number, words in enumerate(
+        ("أول", "ثاني تاني", "ثالث تالت", "رابع", "خامس", "سادس", "سابع", "ثامن تامن", "تاسع", "عاشر"), 1
     )
+    for word in words.split()
+    for form in (word, f"ال{word}")
 }
+_STEPS = {
+    fold(form): step
+    for step, forms in (
+        (1, ("التالي", "القادم", "الجاي", "اللي بعده", "الذي يليه", "next")),
+        (-1, ("السابق", "الماضي", "اللي قبله", "الذي قبله", "previous")),
+    )
+    for form in forms
+}
+_LAST = frozenset(fold(form) for form in ("الأخير", "آخر", "last"))
+_NUMBER = fold("رقم") + " "
+_ROW = (fold("درس"), fold("lesson"))
+"""Words that may stand behind the place in a row: «آخر درس», `next lesson`."""
 _OF_TIME = frozenset(fold("قياس قس قيس قسي أقيس نقيس زمن الزمن وقت سرعة يستغرق تستغرق أسرع").split())
 """Words that speak of time, where Arabic stands beside code."""
-_TABLE = {fold(word): command for command, listed in _WORDS.items() for word in listed}
+_TABLE = {fold(word): Command(name) for name, listed in FORMS.items() for word in listed}
 _LONGEST = max(len(word.split()) for word in _TABLE)
 _SLASHED = re.compile(r"/([a-z0-9_]{1,32})(?:@\w+)?(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
 _MOST = 80
 """Characters beyond which a text is no command."""
+_JOINED = re.compile(r"^(?:ع|ه)ال(?=\w{3})|^لل(?=\w{3})")
+"""What the dialects write onto a word with its article: «عالدرس», «هالدرس», and «للدرس»."""
 _FEW = 3
 """Words behind the command of a group's quiz that may be a lesson's name."""
 _NEAR = 0.74
@@ -247,6 +117,13 @@ def parse(text: str) -> Said | None:
         command = _TABLE.get(fold(slashed.group(1)))
         return Said(command, (slashed.group(2) or "").strip(), slashed=True) if command else None
     words = _trimmed(fold(text.lstrip("/")).split())
+    if len(words) == 2 and words[1] in _ROW and (step(words[0], 1, 1) is not None or ordinal(words[0])):  # noqa: PLR2004 - a pair
+        words = words[::-1]
+    return _looked_up(text, words) or _looked_up(text, [_JOINED.sub("ال", words[0]), *words[1:]] if words else [])
+
+
+def _looked_up(text: str, words: list[str]) -> Said | None:
+    """Find the longest form with which trimmed words begin, with what stands behind it."""
     for size in range(min(_LONGEST, len(words)), 0, -1):
         command = _TABLE.get(" ".join(words[:size]))
         rest = words[size:]
@@ -267,7 +144,7 @@ def parse(text: str) -> Said | None:
 def _as_written(text: str, command: str) -> str:
     """Give what stands behind a command unfolded: folding would take the point and the sign off a number."""
     parts = text.split()
-    while len(parts) > 1 and fold(parts[-1]) in _FILLERS:
+    while len(parts) > 1 and fold(parts[-1]) in FILLERS:
         parts = parts[:-1]
     ends = (i for i in range(1, len(parts) + 1) if fold(" ".join(parts[:i])).endswith(command))
     return " ".join(parts[next(ends, len(parts)) :])
@@ -292,8 +169,16 @@ def asks_for_time(line: str) -> bool:
 
 def ordinal(argument: str) -> int | None:
     """Read which one in a row is meant: `2`, `٢`, `الثاني`; None when none is."""
-    folded = fold(argument)
+    folded = fold(argument).removeprefix(_NUMBER)
     return _ORDINALS.get(folded, count(folded))
+
+
+def step(argument: str, here: int, last: int) -> int | None:
+    """Read which one in a row is meant seen from `here`: `التالي`, `السابق`, `الأخير`; None when none."""
+    folded = fold(argument)
+    if folded in _LAST:
+        return last
+    return here + _STEPS[folded] if folded in _STEPS else None
 
 
 def _is_one_of_many(argument: str) -> bool:
@@ -302,8 +187,8 @@ def _is_one_of_many(argument: str) -> bool:
 
 
 def _trimmed(words: list[str]) -> list[str]:
-    while len(words) > 1 and words[0] in _FILLERS:
+    while len(words) > 1 and words[0] in FILLERS:
         words = words[1:]
-    while len(words) > 1 and words[-1] in _FILLERS:
+    while len(words) > 1 and words[-1] in FILLERS:
         words = words[:-1]
     return words

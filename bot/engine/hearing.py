@@ -6,6 +6,7 @@ done. What a learner wrote is shown back, if at all, as code and cut.
 
 from bot.engine import boards, code, commands, exercises, labels, obeying, practice, presses, pressing, reading
 from bot.engine.answering import answerer, followups, glossary, inside, lastrun, learning, replying
+from bot.engine.answering.bands import Band
 from bot.engine.answering.manners import Talk
 from bot.engine.bubbles import buttons, said
 from bot.engine.commands import Command
@@ -41,7 +42,7 @@ def heard(moment: Moment, event: TextSent) -> Turn:
         return carried
     said_command = commands.parse(event.text)
     if said_command:
-        return obeying.obeyed(moment, said_command)
+        return _of_subject(moment, said_command) or obeying.obeyed(moment, said_command)
     label = labels.payload(moment, event.text)
     if label:
         return pressing.pressed(moment, label)
@@ -52,6 +53,20 @@ def heard(moment: Moment, event: TextSent) -> Turn:
     if not isinstance(found, NotCode):
         return code.taken(moment, found, measure=_asks_to_measure(event.text))
     return _prose(moment, stripped(event.text).strip())
+
+
+def _of_subject(moment: Moment, asked: commands.Said) -> Turn | None:
+    """Answer what asks for a lesson by a subject («درس البث»); None when it names a lesson or nothing known."""
+    name = asked.argument
+    if asked.command is not Command.LESSON or asked.slashed or not name or commands.ordinal(name) is not None:
+        return None
+    if obeying.lesson_meant(moment, name) or commands.step(name, 1, 1) is not None:
+        return None
+    meaning = glossary.defined(moment, name)
+    if meaning:
+        return learning.beside(moment, name, meaning, OF_TERM)
+    known = answerer.of(moment.course).ask(name).band is not Band.REFUSE
+    return replying.answered(moment, name) if known else None
 
 
 def _expected(moment: Moment, event: TextSent, *, is_code: bool) -> Turn | None:
@@ -102,13 +117,17 @@ def _prose(moment: Moment, text: str) -> Turn:
     meaning = glossary.defined(moment, text)
     if meaning:
         return learning.beside(moment, text, meaning, OF_TERM)
-    near = None if manners.asks(text) else commands.nearest(text)
+    vague = manners.followup(text) in {"why", "more", "simple"}
+    near = None if vague or manners.asks(text) or glossary.of(moment.course).named(text) else commands.nearest(text)
     if near:
         return _suggested(moment, text, near)
     measured = inside.offered(moment, text)
     if measured:
         return learning.beside(moment, text, measured, OF_CODE)
-    return lastrun.answered(moment, text) or replying.answered(moment, text)
+    of_run = lastrun.answered(moment, text)
+    if vague and not of_run:
+        return followups.of_what(moment)
+    return of_run or replying.answered(moment, text)
 
 
 def _talked(moment: Moment, talk: Talk) -> Turn:

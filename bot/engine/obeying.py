@@ -19,7 +19,7 @@ from bot.engine import (
 )
 from bot.engine.bubbles import buttons, said
 from bot.engine.buttons import Op, encode
-from bot.engine.commands import Command, Said, ordinal
+from bot.engine.commands import Command, Said, ordinal, step
 from bot.engine.course_map import Part
 from bot.engine.effects import CancelRun, Turn
 from bot.engine.expects import Expects
@@ -84,6 +84,15 @@ def lesson_named(moment: Moment, name: str) -> Lesson | None:
     return holding[0] if len(holding) == 1 else None
 
 
+def lesson_meant(moment: Moment, name: str) -> Lesson | None:
+    """Find a lesson by what `lesson_named` reads, or by where it stands from the one at hand."""
+    here, lessons = moment.here(), moment.course.lessons
+    number = step(name, lessons.index(here) + 1, len(lessons)) if here else None
+    if number is None:
+        return lesson_named(moment, name)
+    return lessons[number - 1] if 1 <= number <= len(lessons) else None
+
+
 def cancelled(moment: Moment) -> Turn:
     """Stop every run under way and forget code that waits; a series is left in the middle, and stays."""
     running = moment.session.running
@@ -125,7 +134,7 @@ def _linked(moment: Moment, argument: str) -> Turn | None:
 
 
 def _lesson(moment: Moment, argument: str) -> Turn:
-    lesson = lesson_named(moment, argument) if argument else moment.here()
+    lesson = lesson_meant(moment, argument) if argument else moment.here()
     if lesson:
         return reading.outline(moment, lesson)
     note = said(Paragraph(moment.words.say("lesson.unknown", last=len(moment.course.lessons))))

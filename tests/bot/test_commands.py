@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.engine import commands
+from bot.engine import commands, spoken
 from bot.engine.commands import Command, Said
 from bot.engine.letters import count, fold, number
 
@@ -41,6 +41,17 @@ from bot.engine.letters import count, fold, number
         ("إلغاء", Command.CANCEL),
         ("استكشاف", Command.EXPLORE),
         ("الجهاز", Command.MACHINE),
+        ("كمّلي", Command.NEXT),
+        ("يلا نبدأ", Command.START),
+        ("رجّعني لورا", Command.BACK),
+        ("ورجيني الخريطة", Command.MAP),
+        ("خدني عالخريطة لو سمحتي", Command.MAP),
+        ("أبغى أختبر نفسي", Command.QUIZ),
+        ("أعطيني تمرين", Command.EXERCISE),
+        ("شو لازم أراجع؟", Command.REVIEW),
+        ("شغّل هالكود", Command.RUN),
+        ("قارن هالكودين", Command.TIME),
+        ("show map", Command.MAP),
     ],
 )
 def test_a_command_is_read_however_it_is_written(text: str, command: Command) -> None:
@@ -58,6 +69,11 @@ def test_a_command_is_read_however_it_is_written(text: str, command: Command) ->
         ("/start lesson-vectorise", Said(Command.START, "lesson-vectorise", slashed=True)),
         ("افتح درس mixed-precision", Said(Command.LESSON, "mixed precision")),
         ("ابدأ درس 5", Said(Command.LESSON, "5")),
+        ("وريني درس البث", Said(Command.LESSON, "البث")),
+        ("فوت عالدرس ٣", Said(Command.LESSON, "3")),
+        ("روح للدرس الخامس", Said(Command.LESSON, "الخامس")),
+        ("آخر درس", Said(Command.LESSON, "اخر")),
+        ("next lesson", Said(Command.LESSON, "next")),
         ("مثال ٢", Said(Command.EXAMPLE, "2")),
         ("مثال f16-bits من فضلك", Said(Command.EXAMPLE, "f16 bits")),
         ("تمرين الثاني", Said(Command.EXERCISE, "الثاني")),
@@ -82,6 +98,10 @@ def test_an_argument_is_kept(text: str, said: Said) -> None:
         "example of broadcasting",
         "مثال على broadcasting",
         "تمرين عن الحلقات",
+        "وريني تمرين عن الحلقات",
+        "وريني الفرق بين compile و eager",
+        "هات",
+        "كم درس",
     ],
 )
 def test_what_is_no_command_is_none(text: str) -> None:
@@ -107,10 +127,26 @@ def test_a_near_miss_is_offered(text: str, near: Command | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("argument", "which"), [("2", 2), ("٢", 2), ("الثاني", 2), ("العاشر", 10), ("كثير", None), ("²", 2)]
+    ("argument", "which"),
+    [("2", 2), ("٢", 2), ("الثاني", 2), ("العاشر", 10), ("كثير", None), ("²", 2), ("رقم ٣", 3), ("تاني", 2)],
 )
 def test_which_one_in_a_row_is_read(argument: str, which: int | None) -> None:
     assert commands.ordinal(argument) == which
+
+
+def test_every_form_is_one_command_s_alone() -> None:
+    seen: dict[str, str] = {}
+    for name, forms in spoken.FORMS.items():
+        for form in forms:
+            assert seen.setdefault(fold(form), name) == name, form
+    assert set(spoken.FORMS) == {command.value for command in Command}
+
+
+@pytest.mark.parametrize(
+    ("argument", "place"), [("التالي", 4), ("السابق", 2), ("الأخير", 8), ("last", 8), ("الثاني", None)]
+)
+def test_a_place_seen_from_here_is_read(argument: str, place: int | None) -> None:
+    assert commands.step(argument, 3, 8) == place
 
 
 def test_folding_brings_spellings_together() -> None:

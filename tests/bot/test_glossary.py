@@ -35,6 +35,8 @@ def terms(own_course: Course) -> Glossary:
         ("شو هي الفجوة", "spacing"),
         ("ما معنى `graph break`؟", "graph break"),
         ("what are CUDA graphs?", "CUDA graph"),
+        ("اشرحلي البث", "broadcasting"),
+        ("explain overflow", "overflow"),
     ],
 )
 def test_a_meaning_is_found_however_it_is_asked(terms: Glossary, text: str, english: str) -> None:
@@ -49,6 +51,15 @@ def test_a_meaning_is_found_however_it_is_asked(terms: Glossary, text: str, engl
 )
 def test_other_questions_are_left_to_the_sections(terms: Glossary, text: str) -> None:
     assert terms.asked_for(text) is None
+
+
+def test_a_term_alone_is_named_by_its_own_names_only(terms: Glossary) -> None:
+    found = terms.named("البث")
+    assert found is not None
+    assert found.english == "broadcasting"
+    assert terms.named("الحلقات") is None
+    assert terms.named("البث والفيض") is None
+    assert terms.named("") is None
 
 
 def test_every_term_is_found_by_each_of_its_names(terms: Glossary, own_course: Course) -> None:

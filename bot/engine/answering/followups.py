@@ -11,6 +11,7 @@ from bot.engine.answering import lastrun, replying
 from bot.engine.answering.carrying import Followup
 from bot.engine.answering.ofruns import Aspect
 from bot.engine.bubbles import buttons, paragraphs, said
+from bot.engine.commands import Command
 from bot.engine.course_map import Part, go
 from bot.engine.effects import Turn
 from bot.engine.moment import Moment
@@ -45,6 +46,25 @@ def carried_on(moment: Moment, kind: Followup) -> Turn | None:
             return _example(moment, lesson, place, run=kind == "run")
         case never:
             assert_never(never)
+
+
+def of_what(moment: Moment) -> Turn:
+    """Ask what is to be explained, where there is nothing to carry on from."""
+    words, place = moment.words, moment.session.place
+    ways = Choice(words.text("button.both_ways"), go(Place(place.lesson, Part.WAYS))) if place else None
+    return moment.turn(
+        *said(
+            Paragraph(words.say("followup.of_what")),
+            *replying.still_open(moment),
+            *buttons(
+                replying.hint(moment),
+                presses.go_on_with_series(moment),
+                None if moment.session.asked else ways,
+                presses.command(moment, Command.MAP),
+                columns=2,
+            ),
+        )
+    )
 
 
 def _both_ways(moment: Moment, lesson: Lesson, place: Place, key: str, text: str) -> Turn:

@@ -1,14 +1,16 @@
 """«ما معنى …؟» answered from the course's glossary: the term, one sentence, and the way to its section.
 
-Law: it answers only a text that asks for a meaning and names one term and nothing else; every other question is left to
-the sections. While a question of a check is open, a meaning that could give its answer away is withheld.
+Law: it answers only a text that names one term and nothing else, asking for its meaning or by its name alone; every
+other question is left to the sections. While a question of a check is open, a meaning that could give its answer away
+is withheld.
 """
 
 from collections.abc import Iterable, Iterator
 
 from bot.engine import presses, reading
-from bot.engine.answering import replying
+from bot.engine.answering import answerer, replying
 from bot.engine.answering.aliases import Aliases
+from bot.engine.answering.bands import Band
 from bot.engine.answering.latin import Latin
 from bot.engine.answering.normalise import words
 from bot.engine.bubbles import buttons, said
@@ -41,6 +43,7 @@ class Glossary:
         )
         self._latin = Latin(course.speech.latin)
         self._known = frozenset(word for name in own for word in name.split())
+        self._own = {" ".join(name): key for key, forms in names.items() for name in map(words, forms)}
         lines = sorted((tuple(words(line)) for line in course.speech.defining), key=len, reverse=True)
         self._asking = tuple(line for line in lines if line)
 
@@ -54,6 +57,11 @@ class Glossary:
             return None
         named = self._table.at(subject, 0)
         return self._terms.get(named[0]) if named and named[1] == len(subject) else None
+
+    def named(self, text: str) -> Term | None:
+        """Give the term of which a text is a name of its own, and nothing else."""
+        spelled = " ".join(words(text))
+        return self._terms.get(self._own.get(spelled, self._own.get(spelled.removeprefix("ال"), "")))
 
     def _subject(self, found: list[str]) -> list[str]:
         """Take what asks off both ends, as long as something is taken."""
@@ -104,8 +112,14 @@ def of(course: Course) -> Glossary:
 
 
 def defined(moment: Moment, text: str) -> Turn | None:
-    """Say what a term means; None when the text asks for no term's meaning."""
-    term = of(moment.course).asked_for(text)
+    """Say what a term means; None when the text asks for no term's meaning.
+
+    A term alone asks for it where no section is its sure answer.
+    """
+    glossary = of(moment.course)
+    term = glossary.asked_for(text)
+    if term is None and answerer.of(moment.course).ask(text).band is not Band.ANSWER:
+        term = glossary.named(text)
     place = _place(moment, term) if term else None
     if term is None or place is None:
         return None

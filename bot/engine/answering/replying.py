@@ -92,11 +92,15 @@ def passage(moment: Moment, hit: Hit | Place, near: tuple[Hit, ...] = (), *, bef
 def withheld(moment: Moment) -> Turn:
     """Say that the answer would be the open question's, and what can be had instead."""
     words = moment.words
-    ask, item = _open_item(moment)
-    hint = presses.answer(words.text("button.hint"), ask, presses.HINT) if item and item.hints else None
     return moment.turn(
-        *said(Paragraph(words.say("answer.withheld")), *buttons(hint, presses.go_on_with_series(moment)))
+        *said(Paragraph(words.say("answer.withheld")), *buttons(hint(moment), presses.go_on_with_series(moment)))
     )
+
+
+def hint(moment: Moment) -> Choice | None:
+    """Offer a hint for the question of a check that is open, where it has any."""
+    ask, item = _open_item(moment)
+    return presses.answer(moment.words.text("button.hint"), ask, presses.HINT) if item and item.hints else None
 
 
 def gives_away(moment: Moment, section: Section) -> bool:
@@ -207,7 +211,7 @@ def _answers(item: Item) -> tuple[str, ...]:
 def _offered(moment: Moment, hits: tuple[Hit, ...], *, before: tuple[Block, ...]) -> Turn:
     sentence = Paragraph(moment.words.say("answer.offer"))
     choices = buttons(*ways(moment, hits), presses.go_on_with_series(moment))
-    return moment.turn(*said(*before, sentence, *still_open(moment), *choices))
+    return moment.turn(*said(*before, *still_open(moment), sentence, *choices))
 
 
 def _refused(moment: Moment, text: str, found: Found, hits: tuple[Hit, ...], *, before: tuple[Block, ...]) -> Turn:
@@ -225,8 +229,8 @@ def _refused(moment: Moment, text: str, found: Found, hits: tuple[Hit, ...], *, 
             *before,
             sentence,
             *understood,
-            *near,
             *still_open(moment),
+            *near,
             *buttons(*ways(moment, hits), presses.go_on_with_series(moment), *(() if hits else help_ways)),
         )
     )
