@@ -154,14 +154,13 @@ class Learner:
     """One learner, who sends jobs while `on` is true, at most two at a time, and reads what stands in the chat.
 
     Where the bot says that a reply may not have arrived, or that no runner is there, and an answer is missing for long,
-    it is asked for `again`; the jobs that were without one then are `late`.
+    it is asked for `again`.
     """
 
     def __init__(self, world: World, number: int, chance: random.Random) -> None:
         self.person = Person(world, 1000 + number)
         self.sent = 0
         self.again: set[int] = set()
-        self.late: set[int] = set()
         self._number = number
         self._chance = chance
 
@@ -219,6 +218,5 @@ class Learner:
             offered = [button for text, button in texts.items() if any(words in text for words in ASKED_AGAIN)]
             if offered and note.id not in self.again:
                 self.again.add(note.id)
-                self.late |= {job for job in range(self.sent) if not self.answers(job)}
                 self.person.press_at(note, offered[0]["callback_data"])
                 return
