@@ -248,6 +248,8 @@ def test_a_groups_session_comes_back_as_it_was(course: Course) -> None:
         ("a\nb\u2028c\u202ed", "a b cd"),
         ("   ", ""),
         ("***", ""),
+        (":\u03000", "0"),
+        ("-\u03000", "0"),
         ("x" * 99, "x" * 24),
     ],
 )

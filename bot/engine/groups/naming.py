@@ -25,8 +25,11 @@ def shown(name: str) -> str:
     marks = 0
     for sign in unicodedata.normalize("NFC", stripped(whole(name[:_READ]))):
         kind = unicodedata.category(sign)
+        carries = (
+            bool(kept) and kept[-1] not in _SIGNS
+        )  # a mark on what is stripped from the ends would come to begin it
         marks = marks + 1 if kind in {"Mn", "Mc"} else 0
-        if kind[0] == "L" or kind == "Nd" or (0 < marks <= _MARKS and kept) or sign in _SIGNS:
+        if kind[0] == "L" or kind == "Nd" or (0 < marks <= _MARKS and carries) or sign in _SIGNS:
             kept.append(sign)
         elif not marks:
             kept.append(" ")
