@@ -104,6 +104,24 @@ def test_every_kept_question_about_the_lessons_stays_one(own_course: Course) -> 
     assert taken == []
 
 
+@pytest.mark.parametrize(
+    ("text", "known"), [("شو أسرع؟", "أبطأ"), ("أيهما أسرع؟", "أبطأ"), ("هل هذا أكيد؟", "الساعة الخارجية")]
+)
+def test_few_words_ask_of_the_comparison_that_was_just_shown_and_of_nothing_else(
+    own_course: Course, text: str, known: str
+) -> None:
+    talk = Conversation(own_course)
+    before = told(talk.take(TextSent(text)))
+    assert "عن آخر تشغيل" not in before
+    assert "لا تشغيل سابق" not in before
+    measured(talk)
+    said = told(talk.take(TextSent(text)))
+    assert "عن آخر تشغيل" in said
+    assert known in said
+    talk.take(TextSent("ما معنى البث؟"))
+    assert "عن آخر تشغيل" not in told(talk.take(TextSent(text)))
+
+
 def test_without_a_run_it_says_so_and_what_the_word_means(own_course: Course) -> None:
     talk = Conversation(own_course)
     assert "لا تشغيل سابق" in told(talk.take(TextSent("ليش طلع أبطأ؟")))

@@ -37,12 +37,19 @@ def answered(moment: Moment, text: str) -> Turn | None:
     asked = answerer.run_talk.read(text, found.terms, names)
     if asked is None:
         return None
+    if asked.bare and (moment.session.told is not None or not _compares(last)):
+        return None
     if last is None and (found.terms.own or not asked.plainly):
         return None
     if last is not None and not asked.plainly and found.band is Band.ANSWER:
         return None
     moment, note = learning.kept(moment, text, found, (), OF_RUN)
     return told(moment, asked).after(note)
+
+
+def _compares(last: KnownRun | None) -> bool:
+    """Tell whether a run ended in a comparison."""
+    return last is not None and last.result is not None and bool(last.result.ratios)
 
 
 def carried_on(moment: Moment, aspect: Aspect) -> Turn | None:

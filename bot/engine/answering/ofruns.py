@@ -17,6 +17,8 @@ from content.schema import Speech
 _MOST_WORDS = 3
 _OF_BOTH = frozenset({"firstcall", "noise", "timing"})
 """Terms of the lessons in which runs are spoken of too."""
+_BARE = 3
+"""Words of a question that asks which is faster, or why something is slow, and says no more: «شو أسرع؟»."""
 _FEW = 5
 """Words of a question that asks for a result's meaning and says little else."""
 
@@ -38,10 +40,11 @@ class Aspect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OfRun:
-    """A question about a run; `plainly` when nothing but a run can be meant."""
+    """A question about a run; `plainly` when nothing but a run can be meant, `bare` when no word says of what it is."""
 
     aspect: Aspect
     plainly: bool
+    bare: bool = False
 
 
 class RunTalk:
@@ -61,11 +64,15 @@ class RunTalk:
             return OfRun(Aspect.WHOLE, plainly=points) if asks_meaning and not _of_lessons(terms, variants) else None
         if aspect in {Aspect.UNCLEAR, Aspect.UNSURE}:
             about = points or bool(found & {"result", "explain"})
-            return OfRun(aspect, plainly=True) if about and not _of_lessons(terms, variants) else None
+            if _of_lessons(terms, variants) or not (about or ("this" in found and len(said) <= _BARE)):
+                return None
+            return OfRun(aspect, plainly=about, bare=not about)
         near = "result" in found and aspect in {Aspect.SLOW, Aspect.FAST, Aspect.SAME, Aspect.ERROR}
-        if not points and not near and not (aspect is Aspect.ERROR and len(said) <= _FEW):
+        alone = aspect in {Aspect.SLOW, Aspect.FAST} and len(said) <= _BARE and len(terms.tokens) == 1
+        if not points and not near and not alone and not (aspect is Aspect.ERROR and len(said) <= _FEW):
             return None
-        return None if _of_lessons(terms, variants) else OfRun(aspect, plainly=points)
+        unsaid = alone and not points and not near
+        return None if _of_lessons(terms, variants) else OfRun(aspect, plainly=points, bare=unsaid)
 
     def _found(self, said: Sequence[str]) -> Iterator[str]:
         for start in range(len(said)):
