@@ -11,7 +11,7 @@ from enum import StrEnum
 from bot.engine.groups import asking
 from bot.engine.letters import ARABIC, count, fold, stripped
 from bot.engine.linking import codes
-from bot.engine.spoken import FILLERS, FORMS
+from bot.engine.spoken import FILLERS, FORMS, NO_REMINDERS
 
 
 class Command(StrEnum):
@@ -119,6 +119,8 @@ def parse(text: str) -> Said | None:
     words = _trimmed(fold(text.lstrip("/")).split())
     if len(words) == 2 and words[1] in _ROW and (step(words[0], 1, 1) is not None or ordinal(words[0])):  # noqa: PLR2004 - a pair
         words = words[::-1]
+    if " ".join(words) in NO_REMINDERS:
+        return Said(Command.REMIND, "off")
     return _looked_up(text, words) or _looked_up(text, [_JOINED.sub("ال", words[0]), *words[1:]] if words else [])
 
 

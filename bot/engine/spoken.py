@@ -102,3 +102,11 @@ FILLERS = frozenset(
     ).split()
 )
 """Words round a command that change nothing of it: courtesies, and what asks to be shown a thing."""
+NO_REMINDERS = frozenset(
+    fold(form)
+    for form in (
+        "لا تذكرني، لا تذكريني، ما تذكرني، بطل تذكرني، "
+        "أوقف التذكير، وقف التذكير، إلغاء التذكير، الغ التذكير، ألغ التذكير"
+    ).split("، ")
+)
+"""Ways to say that no reminders are wanted."""

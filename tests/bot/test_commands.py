@@ -74,6 +74,8 @@ def test_a_command_is_read_however_it_is_written(text: str, command: Command) ->
         ("روح للدرس الخامس", Said(Command.LESSON, "الخامس")),
         ("آخر درس", Said(Command.LESSON, "اخر")),
         ("next lesson", Said(Command.LESSON, "next")),
+        ("لا تذكرني", Said(Command.REMIND, "off")),
+        ("أوقف التذكير لو سمحت", Said(Command.REMIND, "off")),
         ("مثال ٢", Said(Command.EXAMPLE, "2")),
         ("مثال f16-bits من فضلك", Said(Command.EXAMPLE, "f16 bits")),
         ("تمرين الثاني", Said(Command.EXERCISE, "الثاني")),

@@ -7,21 +7,31 @@ import re
 
 from bot.engine.letters import plain_digits, stripped
 
-_HOUR = re.compile(r"(\d{1,2})(?:\s*[:.،]\s*(\d{2}))?\s*(ص|م|صباحا|مساء|am|pm)?", re.IGNORECASE)
+_HOUR = re.compile(
+    r"(\d{1,2})(?:\s*[:.،]\s*(\d{2}))?\s*(ص|م|صباحا|الصبح|مساء|مساءا|المسا|المساء|الظهر|ظهرا|العصر|عصرا|am|pm)?",
+    re.IGNORECASE,
+)
 _BETWEEN = re.compile(r"\s*(?:-|–|—|إلى|الى|to)\s*", re.IGNORECASE)
-_EVENING = frozenset({"م", "مساء", "pm"})
+_EVENING = frozenset({"م", "مساء", "مساءا", "المسا", "المساء", "الظهر", "ظهرا", "العصر", "عصرا", "pm"})
 _HOURS = 24
 _NOON = 12
 _MINUTES = 60
-_MARKS = re.compile(r"^(?:الساعة|من)\s+|[\u064b-\u0652]")
+_TASHKEEL = re.compile(r"[\u064b-\u0652]")
+_AROUND = re.compile(
+    r"^(?:(?:كل يوم|يوميا|الساعة|الساعه|عالساعة|على|في|من|every day|daily|at)\s+)+"
+    r"|\s+(?:كل يوم|يوميا|every day|daily)$",
+    re.IGNORECASE,
+)
+"""Words round an hour that change nothing of it: a digest comes daily."""
 _LIMIT = 40
 
 
 def read(text: str) -> int | None:
-    """Read an hour of the day, as minutes from midnight: `18:30`, `6 م`, `٦:١٥ مساءً`, `الساعة 7`."""
+    """Read an hour of the day, as minutes from midnight: `18:30`, `٦:١٥ مساءً`, `كل يوم الساعة 7`."""
     if len(text) > _LIMIT:
         return None
-    found = _HOUR.fullmatch(_MARKS.sub("", plain_digits(stripped(text)).strip()).strip())
+    bare = _TASHKEEL.sub("", plain_digits(stripped(text))).strip()
+    found = _HOUR.fullmatch(_AROUND.sub("", bare).strip())
     if found is None:
         return None
     hour, minute, half = int(found[1]), int(found[2] or 0), (found[3] or "").lower()
