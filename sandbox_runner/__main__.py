@@ -11,6 +11,7 @@ import secrets
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -194,8 +195,13 @@ async def _probe(settings: Settings, assemble: Assemble, *, as_json: bool) -> in
 
 async def _prepare(settings: Settings, names: Sequence[str]) -> int:
     """Prepare files one after the other; 3 when one of them did not end well."""
+    sources = {name: _read(name, settings.source_bytes)[1] for name in names}
+    large = [name for name, source in sources.items() if len(source.encode()) > settings.source_bytes]
+    if large:
+        message = f"{', '.join(large)}: more than {settings.source_bytes} bytes"
+        raise WrongCallError(message)
     async with HostLock(settings.lock).held(alone=False):
-        told = await prepare_examples(settings, {name: _read(name)[1] for name in names})
+        told = await prepare_examples(settings, sources)
     for name, ending in told.items():
         print(f"{name}: {ending}")
     return 0 if set(told.values()) <= {"kept", "plain", Ending.OK.value} else NO_RESULT
@@ -204,7 +210,7 @@ async def _prepare(settings: Settings, names: Sequence[str]) -> int:
 async def _one_job(call: argparse.Namespace, settings: Settings, assemble: Assemble) -> int:
     """Run one job without a daemon; SIGINT and SIGTERM cancel it, and what came of it is still printed."""
     kind = JobKind(call.command)
-    name, source = _read(call.file)
+    name, source = _read(call.file, settings.source_bytes)
     budget = Budget(call.budget) if kind is JobKind.TIME else Budget.DEFAULT
     device, gpus = Device(call.device), call.gpus
     if device is Device.CPU and gpus > 1:
@@ -252,11 +258,14 @@ def _tell(progress: Progress) -> None:
         print(f"\r\x1b[K{progress.phase.value}{count}", end="", file=sys.stderr, flush=True)
 
 
-def _read(name: str) -> tuple[str, str]:
-    """Read the file's name and text."""
+def _read(name: str, most: int) -> tuple[str, str]:
+    """Read the file's name and text; of one with more than `most` bytes so much that it is seen to be too large."""
     try:
-        text = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        return ("code.py" if name == "-" else Path(name).name), text.decode()
+        with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
+            text = file.read(most + 1)
+        return ("code.py" if name == "-" else Path(name).name), text.decode(
+            errors="replace" if text[most:] else "strict"
+        )
     except OSError as fault:
         message = f"{name}: {fault.strerror}"
         raise WrongCallError(message) from None

@@ -14,6 +14,8 @@ from typing import Any
 
 from sandbox_runner.errors import SetupError
 
+_DIGITS = 12
+"""No number here has more; Python refuses to read those of thousands."""
 SECRET_CHARACTERS = 16
 """A secret has at least so many; `python -c 'import secrets; print(secrets.token_urlsafe(32))'` makes a good one."""
 
@@ -94,7 +96,7 @@ def _path(text: str) -> Path:
 
 def _whole(least: int, most: int) -> Callable[[str], int]:
     def read(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and least <= int(text[:12]) <= most):
+        if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS and least <= int(text) <= most):
             message = f"is not a whole number from {least} to {most}"
             raise ValueError(message)
         return int(text)
@@ -134,15 +136,21 @@ def _one_of(*names: str) -> Callable[[str], str]:
 def host_and_port(text: str) -> tuple[str, int]:
     """Read `HOST:PORT`, `[IPV6]:PORT` or `:PORT` (loopback). Raises ValueError."""
     host, colon, port = text.rpartition(":")
-    if not colon or not (port.isascii() and port.isdigit() and int(port[:6]) <= 65_535):  # noqa: PLR2004 - the largest port
+    if not colon or not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 65_535):  # noqa: PLR2004 - the largest port
         message = "is not HOST:PORT"
         raise ValueError(message)
-    return host.strip("[]") or "127.0.0.1", int(port)
+    host = host.strip("[]") or "127.0.0.1"
+    try:
+        host.encode("idna")  # as the resolver will, which fails without a sentence
+    except UnicodeError:
+        message = "does not begin with a host's name or address"
+        raise ValueError(message) from None
+    return host, int(port)
 
 
 def broker(text: str) -> str:
     """Read a broker's address: `nats+tls://HOST:PORT`, or `nats://` on this host only. Raises ValueError."""
-    if not _BROKER.fullmatch(text):
+    if not _BROKER.fullmatch(text) or int(text.rpartition(":")[2]) > 65_535:  # noqa: PLR2004 - the largest port
         message = "is not nats://HOST:PORT of this host (127.0.0.1, localhost) or nats+tls://HOST:PORT"
         raise ValueError(message)
     return text
@@ -219,7 +227,9 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         try:
             values[variable.setting] = variable.read(text)
         except ValueError as fault:
-            shown = "(not shown)" if variable.setting == "secret" else repr(text[:80])
+            # What is no path where a file belongs may be the secret itself.
+            hidden = variable.setting in {"secret", "secret_file", "nats_seed_file"}
+            shown = "(not shown)" if hidden else ascii(text[:80])
             faults.append(f"{variable.name}: {shown} {fault}")
     if faults:
         raise SettingsError(tuple(faults))

@@ -124,3 +124,50 @@ def test_admins_and_the_answerer_are_read_and_their_mistakes_named(tmp_path: Pat
     with pytest.raises(SettingsError) as caught:
         load({"TASREE_ANSWERER_URL": "https://user:sk-secret@llm.example/v1", "TASREE_ANSWERER_MODEL": "m"})
     assert "sk-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TASREE_WEB_ORIGINS", "http://["),
+        ("TASREE_WEB_ORIGINS", "https://host:port"),
+        ("TASREE_DATABASE", "postgresql+asyncpg://u:geheim@[bad/tasree"),
+        ("TASREE_DATABASE", "postgresql+asyncpg://u:geheim@host:99999/tasree"),
+        ("TASREE_ANSWERER_URL", "https://["),
+        ("TASREE_TELEGRAM_API", "api.telegram.org"),
+        ("TASREE_RUNNER", "tls://host:99999"),
+        ("TASREE_METRICS", "127.0.0.1:" + "9" * 5000),
+        ("TASREE_METRICS", "a..b:80"),
+        ("TASREE_WEB_HOST", "x" * 100 + ".example"),
+        ("TASREE_WEB_HOST", "\udcff"),
+        ("TASREE_RUNNER", "tls://a..b:7443"),
+        ("TASREE_WEB_PORT", "9" * 5000),
+        ("TASREE_KEEP_DAYS", "9" * 5000),
+        ("TASREE_LOG", "text\x1b[31m\udcff"),
+        ("TASREE_DATA", "~there-is-no-such-user/data"),
+        ("TASREE_CONTENT", "/" + "x" * 300),
+        ("TASREE_RUNNER_CA_FILE", "/" + "x" * 300),
+        ("TASREE_RUNNER_SECRET_FILE", "~there-is-no-such-user/secret"),
+        ("TASREE_TELEGRAM_TOKEN_FILE", "~there-is-no-such-user/token"),
+    ],
+)
+def test_a_value_that_no_parser_can_take_is_a_fault_that_names_its_variable_in_one_short_line(
+    name: str, value: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load({name: value, "TASREE_ANSWERER_MODEL": "m"})
+    said = str(caught.value)
+    assert said.startswith(name)
+    assert said.isprintable()
+    assert len(said) < 400
+    assert "geheim" not in said
+
+
+@pytest.mark.parametrize(
+    "name", ["TASREE_TELEGRAM_TOKEN_FILE", "TASREE_RUNNER_SECRET_FILE", "TASREE_ANSWERER_KEY_FILE"]
+)
+def test_a_secret_given_where_its_file_belongs_is_not_shown(name: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load({name: "123456:AAH-geheim"})
+    assert str(caught.value).startswith(name)
+    assert "geheim" not in str(caught.value)

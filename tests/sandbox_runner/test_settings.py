@@ -71,6 +71,30 @@ def test_a_secret_appears_neither_in_a_fault_nor_in_the_settings_shown() -> None
     assert "horse" not in repr(settings)
 
 
+@pytest.mark.parametrize("name", ["TASREE_RUNNER_SECRET_FILE", "TASREE_RUNNER_NATS_SEED_FILE"])
+def test_a_secret_given_where_its_file_belongs_is_not_shown(name: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_settings({name: "SUAGEHEIMGEHEIMGEHEIM"})
+    assert caught.value.faults == (f"{name}: (not shown) is not an absolute path",)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TASREE_RUNNER_SLOTS", "0000000000001" + "9" * 5000),
+        ("TASREE_RUNNER_NATS", "nats+tls://broker.example:99999"),
+        ("TASREE_RUNNER_GPUS", "\udcff"),
+    ],
+)
+def test_a_value_that_no_parser_can_take_is_a_fault_that_any_terminal_can_show(name: str, value: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_settings({name: value})
+    said = str(caught.value)
+    assert said.startswith(name)
+    assert said.isprintable()
+    assert len(said) < 400
+
+
 def test_a_bots_own_variables_are_none_of_our_business() -> None:
     read_settings({"TASREE_RUNNER_CA_FILE": "/x", "TASREE_RUNNER": "embedded", "TASREE_WEB_PORT": "1"})
 
@@ -83,9 +107,11 @@ def test_an_address_without_a_host_is_the_loopback(text: str, address: tuple[str
     assert host_and_port(text) == address
 
 
-@pytest.mark.parametrize("text", ["", "7443", "host:", "host:x", "host:65536", "host:٣"])
+@pytest.mark.parametrize(
+    "text", ["", "7443", "host:", "host:x", "host:65536", "host:٣", "host:0000019999", "a..b:1", "\udcff:1"]
+)
 def test_what_is_no_address_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="not HOST:PORT"):
+    with pytest.raises(ValueError, match=r"HOST:PORT|host's name"):
         host_and_port(text)
 
 
