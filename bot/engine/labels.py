@@ -6,6 +6,7 @@ from bot.engine.commands import Command
 from bot.engine.expects import exercise_of
 from bot.engine.letters import fold
 from bot.engine.moment import Moment
+from bot.engine.spoken import OF_A_CARD
 from sandbox_runner.protocol import Device
 
 _OF_THE_ASK = {
@@ -38,7 +39,9 @@ def payload(moment: Moment, text: str) -> str | None:
 
     ask = moment.known.ask
     if ask and not asks.fault(moment, ask):
-        option = next((option for key, option in _OF_THE_ASK.items() if typed(key)), "")
+        said = OF_A_CARD if ask.kind == "card" and ask.id == moment.session.asked else {}
+        options = (option for key, option in _OF_THE_ASK.items() if typed(key) or folded in said.get(key, ()))
+        option = next(options, "")
         if option:
             return encode(Op.ANSWER, ask.id, option)
     if ask and ask.kind == "card" and ask.id == moment.session.asked and typed("hold"):

@@ -102,6 +102,17 @@ FILLERS = frozenset(
     ).split()
 )
 """Words round a command that change nothing of it: courtesies, and what asks to be shown a thing."""
+OF_A_CARD: Mapping[str, frozenset[str]] = {
+    name: frozenset(map(fold, forms.split("، ")))
+    for name, forms in {
+        "flip": "الجواب، اظهر الجواب، أظهر الجواب، اقلب، اقلبي، اقلب البطاقة، قلب البطاقة، قلب، flip، answer",
+        "knew": "أعرفها، بعرفها، عرفت، عارفها، كنت أعرفها، كنت بعرفها، knew it، i knew it",
+        "missed": "نسيت، نسيتها، ما عرفتها، لم أعرفها، ما بعرفها، ناسيها، مش عارفها، forgot، i forgot",
+        "hard": "صعبة، كانت صعبة، بصعوبة",
+        "easy": "سهلة، كانت سهلة، سهلة جدا",
+    }.items()
+}
+"""What may be said to a card beside its buttons' labels."""
 NO_REMINDERS = frozenset(
     fold(form)
     for form in (

@@ -30,3 +30,18 @@ def test_leaving_a_check_by_a_word_keeps_it(talk: Conversation) -> None:
     assert talk.session.expects == ""
     assert talk.session.series is not None
     assert "السؤال" in str(talk.take(TextSent("متابعة الاختبار")))
+
+
+@pytest.mark.parametrize(("shown", "graded"), [("قلب البطاقة", "أعرفها"), ("الجواب", "نسيت"), ("اظهر الجواب", "صعبة")])
+def test_a_card_is_flipped_and_graded_in_the_words_of_learners(talk: Conversation, shown: str, graded: str) -> None:
+    talk.take(TextSent("بطاقات"))
+    assert "ظهر 0" in str(talk.take(TextSent(shown)))
+    assert "تراجع" in str(talk.take(TextSent(graded)))
+
+
+def test_words_for_a_card_are_none_where_no_card_is_shown(talk: Conversation) -> None:
+    talk.take(TextSent("اختبار"))
+    before = talk.session
+    talk.take(TextSent("خروج"))
+    talk.take(TextSent("نسيت"))
+    assert talk.session.series == before.series
