@@ -6,6 +6,7 @@ before it changes anything, never runs beside a serving bot, and moves aside wha
 
 import asyncio
 import contextlib
+import hashlib
 import io
 import json
 import os
@@ -16,7 +17,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -38,12 +39,16 @@ _BESIDE = ("", "-wal", "-shm")
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a backup says of itself: whose database, at which revision, made when (UTC, ISO 8601)."""
+    """What a backup says of itself: whose database, at which revision, made when (UTC, ISO 8601).
+
+    `digest` is the SHA-256 of its key and database, in hex; backups of older releases have none.
+    """
 
     kind: str
     revision: str
     at: str
     form: int = FORM
+    digest: str = ""
 
 
 async def backup(found: Settings, file: Path, now: datetime) -> About:
@@ -62,8 +67,7 @@ async def backup(found: Settings, file: Path, now: datetime) -> About:
         revisions.of_server(found.server) if found.server else asyncio.to_thread(revisions.of_file, found.database)
     )
     about = About("postgresql" if found.server else "sqlite", there.revision, now.isoformat(timespec="seconds"))
-    await asyncio.to_thread(_write, found, file, about)
-    return about
+    return await asyncio.to_thread(_write, found, file, about)
 
 
 async def restore(found: Settings, file: Path, now: datetime, *, replace: bool) -> About:
@@ -79,7 +83,7 @@ async def restore(found: Settings, file: Path, now: datetime, *, replace: bool) 
         return await asyncio.to_thread(_restore, found, file, now, replace)
 
 
-def _write(found: Settings, file: Path, about: About) -> None:
+def _write(found: Settings, file: Path, about: About) -> About:
     key = installation_key(found.data)
     with _workshop(file.absolute().parent) as shop:
         dumped = shop / _FILES[about.kind]
@@ -89,6 +93,7 @@ def _write(found: Settings, file: Path, about: About) -> None:
             _copied(found.database, dumped)
             revisions.of_file(dumped)
         (shop / _KEY).write_bytes(key)
+        about = replace(about, digest=_digest(shop / _KEY, dumped))
         (shop / _ABOUT).write_text(json.dumps(asdict(about)), "utf-8")
         whole = shop / "whole"
         with tarfile.open(whole, "w") as archive:
@@ -102,6 +107,7 @@ def _write(found: Settings, file: Path, about: About) -> None:
         except FileExistsError:
             message = f"{file} is there already; nothing was written"
             raise BotError(message) from None
+        return about
 
 
 def _copied(source: Path, target: Path) -> None:
@@ -159,8 +165,9 @@ def _unpacked(file: Path, shop: Path) -> About:
     try:
         with tarfile.open(file) as archive:
             return _taken(archive, shop)
-    except (tarfile.TarError, EOFError, KeyError, TypeError, ValueError) as error:
-        message = f"{file} is not a backup of this program, or is damaged: {error}"
+    except (tarfile.TarError, EOFError, KeyError, RecursionError, TypeError, ValueError) as error:
+        why = str(error).partition("\n")[0].removesuffix(":")  # tarfile tells a line for each way of packing it tried
+        message = f"{file} is not a backup of this program, or is damaged: {why}"
         raise BotError(message) from error
 
 
@@ -181,7 +188,19 @@ def _taken(archive: tarfile.TarFile, shop: Path) -> About:
             shutil.copyfileobj(source, target)
             target.flush()
             os.fsync(target.fileno())
+    if about.digest and about.digest != _digest(shop / _KEY, shop / _FILES[about.kind]):
+        message = "its key or database is not what was written"
+        raise ValueError(message)
     return about
+
+
+def _digest(*files: Path) -> str:
+    """Give one digest of files and their order; what their lengths are is part of it."""
+    whole = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as stored:
+            whole.update(hashlib.file_digest(stored, "sha256").digest())
+    return whole.hexdigest()
 
 
 def _bytes(archive: tarfile.TarFile, members: dict[str, tarfile.TarInfo], name: str, most: int) -> bytes:

@@ -7,7 +7,7 @@ driver's own implicit transactions lose updates).
 from collections.abc import Callable
 from pathlib import Path
 
-from sqlalchemy import Connection, PoolProxiedConnection, create_engine, event
+from sqlalchemy import URL, Connection, PoolProxiedConnection, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -22,13 +22,18 @@ READERS = 4
 BUSY_MS = 10_000
 
 
+def _address(driver: str, path: Path) -> URL:
+    """Give the file's address; a folder's name may have any character, `?` and `%20` too."""
+    return URL.create(f"sqlite+{driver}", database=str(path))
+
+
 def migrate(path: Path) -> None:
     """Bring the database to the newest revision, making it when it is not there.
 
     Raises:
         StoreError: when the file cannot be opened or is not a database of ours.
     """
-    engine = create_engine(f"sqlite+pysqlite:///{path}")
+    engine = create_engine(_address("pysqlite", path))
     try:
         with engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
@@ -46,7 +51,7 @@ def migrate(path: Path) -> None:
 
 def open_store(path: Path, key: bytes, identity: Callable[[], str], patience_s: float = PATIENCE_S) -> SqlStore:
     """Open the database after `migrate`."""
-    url = f"sqlite+aiosqlite:///{path}"
+    url = _address("aiosqlite", path)
     # Readers run each statement by itself: a BEGIN and a ROLLBACK around one SELECT would double its cost.
     reader = create_async_engine(
         url,

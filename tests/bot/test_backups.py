@@ -126,6 +126,7 @@ ABOUT = b'{"kind": "sqlite", "revision": "%s", "at": "", "form": 1}'
         b"",
         b"no archive",
         packed(about__json=b"[]"),
+        packed(about__json=b"[" * 4000),
         packed(about__json=ABOUT % b""),
         packed(about__json=ABOUT % b"", key=b"short", tasree__db=b""),
         packed(about__json=ABOUT % b"", key=b"k" * 32, tasree__db=b"", UPescaped=b"x"),
@@ -152,6 +153,33 @@ async def test_a_backup_that_was_cut_short_changes_nothing(served: Settings, tmp
     with pytest.raises(BotError):
         await backups.restore(served, file, NOW, replace=True)
     assert inside(served.data) == before
+
+
+@pytest.mark.parametrize("of", ["tasree.db", "key"])
+async def test_a_backup_of_which_a_few_bytes_changed_changes_nothing(served: Settings, tmp_path: Path, of: str) -> None:
+    file = tmp_path / "one.backup"
+    await backups.backup(served, file, NOW)
+    with tarfile.open(file) as archive:
+        member = archive.getmember(of)
+    written = bytearray(await asyncio.to_thread(file.read_bytes))
+    written[member.offset_data + member.size - 2] ^= 1
+    await asyncio.to_thread(file.write_bytes, bytes(written))
+    before = inside(served.data)
+    with pytest.raises(BotError, match="is damaged"):
+        await backups.restore(served, file, NOW, replace=True)
+    assert inside(served.data) == before
+
+
+async def test_a_folder_of_any_name_keeps_its_database_in_it(tmp_path: Path) -> None:
+    found = host(tmp_path / "بيانات a'b%20?x#y")
+    installation_key(found.data)
+    sqlite.migrate(found.database)
+    add(found.database, "ali")
+    store = sqlite.open_store(found.database, b"k" * 32, lambda: "id")
+    await store.close()
+    await backups.backup(found, tmp_path / "one.backup", NOW)
+    assert names(found.database) == ["ali"]
+    assert listed(tmp_path) == {found.data.name, "one.backup"}
 
 
 @pytest.mark.services
