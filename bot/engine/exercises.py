@@ -26,6 +26,13 @@ _OWN_ERROR = 1
 _MEANT = {
     **dict.fromkeys(map(fold, ("لا أعرف", "لا أدري", "ما أعرف", "ما بعرف", "مش عارف", "dont know")), DONT_KNOW),
     **dict.fromkeys(map(fold, ("عرض الحل", "الحل", "أعرض الحل", "solution", "استسلام")), SOLUTION),
+    **dict.fromkeys(
+        map(
+            fold,
+            ("شو المطلوب", "ما المطلوب", "وش المطلوب", "إيش المطلوب", "المطلوب", "كيف أسلم الحل", "كيف أرسل الحل"),
+        ),
+        "_task",
+    ),
     **dict.fromkeys(map(fold, ("تلميح", "hint", "أعطني تلميحا", "تلميح آخر")), "_hint"),
 }
 """Typed lines that mean one of the buttons under an exercise."""

@@ -40,6 +40,9 @@ def heard(moment: Moment, event: TextSent) -> Turn:
     carried = followups.carried_on(moment, kind) if kind else None
     if carried:
         return carried
+    voted = labels.vote(moment, event.text)
+    if voted:
+        return pressing.pressed(moment, voted)
     said_command = commands.parse(event.text)
     if said_command:
         return _of_subject(moment, said_command) or obeying.obeyed(moment, said_command)

@@ -1,6 +1,6 @@
 """The fixed labels of buttons typed as text: which press they are."""
 
-from bot.engine import asks, boards, presses
+from bot.engine import asks, boards, presses, verdicts
 from bot.engine.buttons import Op, encode
 from bot.engine.commands import Command
 from bot.engine.expects import exercise_of
@@ -28,6 +28,16 @@ _COMMANDS = {
     "next_myth": Command.MYTHS,
     "cancel_run": Command.CANCEL,
 }
+
+
+def vote(moment: Moment, text: str) -> str | None:
+    """Give the press that a typed vote stands for while a claim waits for one; None when it is no vote."""
+    ask, folded = moment.known.ask, fold(text)
+    if ask is None or ask.kind != "myth" or ask.id != moment.session.asked or asks.fault(moment, ask):
+        return None
+    votes = (each for each in verdicts.VOTES if each in ask.options)
+    meant = next((each for each in votes if folded == fold(moment.words.text(f"vote.{each}"))), None)
+    return encode(Op.ANSWER, ask.id, meant) if meant else None
 
 
 def payload(moment: Moment, text: str) -> str | None:

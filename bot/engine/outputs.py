@@ -3,6 +3,8 @@
 Law: what is too long is cut in the middle, never at its end; everything here is untrusted and stays in code.
 """
 
+import re
+
 from bot.engine.figures import plain, size
 from bot.engine.moment import Moment
 from bot.engine.replies import Attachment, Block, Bullets, Code, CodeBlock, Number, Paragraph, Spans
@@ -16,6 +18,22 @@ _MOST_NOTES = 8
 _MOST_ATTACHED = 8 << 20
 """Characters of base64 that a reply carries."""
 CUT = "…"
+_NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")
+_IMPORTS = {
+    "np": "import numpy as np",
+    "plt": "import matplotlib.pyplot as plt",
+    "nn": "from torch import nn",
+    "F": "import torch.nn.functional as F",
+    "Counter": "from collections import Counter",
+    "defaultdict": "from collections import defaultdict",
+    **{
+        name: f"import {name}"
+        for name in (
+            "collections functools itertools json math numpy os random re statistics sys time timeit torch transformers"
+        ).split()
+    },
+}
+"""Names that are only ever missing because the line that brings them is."""
 
 
 def is_cut_badly(result: Result) -> bool:
@@ -38,7 +56,11 @@ def fault(moment: Moment, result: Result, source: str) -> tuple[Block, ...]:
     told_in_full = found.last_line in result.stderr.head + result.stderr.tail
     if found.last_line and not told_in_full and not is_cut_badly(result):
         blocks.append(CodeBlock(found.last_line[:_SHOWN], "pytb", words.text("fault.title")))
-    if words.has(hint):
+    missing = _NOT_DEFINED.search(found.last_line) if found.name == "NameError" else None
+    if missing and missing[1] in _IMPORTS:
+        brings = Code(_IMPORTS[missing[1]])
+        blocks.append(Paragraph(words.say("error.not_imported", name=Code(missing[1]), line=brings)))
+    elif words.has(hint):
         blocks.append(Paragraph(words.say(hint)))
     return tuple(blocks)
 

@@ -45,3 +45,17 @@ def test_words_for_a_card_are_none_where_no_card_is_shown(talk: Conversation) ->
     talk.take(TextSent("خروج"))
     talk.take(TextSent("نسيت"))
     assert talk.session.series == before.series
+
+
+@pytest.mark.parametrize("vote", ["حقيقة", "خرافة", "بحسب الجهاز"])
+def test_a_vote_on_a_claim_may_be_typed(own_course: Course, vote: str) -> None:
+    talk = Conversation(own_course)
+    talk.take(TextSent("خرافات"))
+    assert "سُجّل التصويت" in str(talk.take(TextSent(vote)))
+
+
+def test_at_an_exercise_its_task_is_shown_again_when_it_is_asked_for(own_course: Course) -> None:
+    talk = Conversation(own_course)
+    first = str(talk.take(TextSent("تمرين")))
+    assert own_course.lessons[0].exercises[0].title in first
+    assert own_course.lessons[0].exercises[0].title in str(talk.take(TextSent("شو المطلوب؟")))

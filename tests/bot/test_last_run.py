@@ -14,7 +14,7 @@ from bot.engine.wording import Wording
 from bot.testing import MACHINE, Conversation
 from content import schema
 from content.schema import Course, Topic
-from sandbox_runner.protocol import Claim, Ending, Flag, Job, Ratio, Result, Variant
+from sandbox_runner.protocol import Claim, Ending, Fault, Flag, Job, Ratio, Result, Variant
 
 CODE = "x = 1\n# %% loop\nx + 1\n# %% float16\nx + 2\n"
 ASKED = {
@@ -257,3 +257,13 @@ def test_a_late_end_of_another_run_changes_nothing(own_course: Course) -> None:
     before = talk.session
     talk.take(RunFinished("nobody", timed(talk.store._runs[before.last_run].job)))
     assert talk.session == before
+
+
+@pytest.mark.parametrize(("name", "line"), [("np", "import numpy as np"), ("F", "import torch.nn.functional as F")])
+def test_a_name_that_only_an_import_brings_is_told_with_that_line(own_course: Course, name: str, line: str) -> None:
+    talk = Conversation(own_course)
+    talk.take(CodeSent(f"{name}.a"))
+    fault = Fault("NameError", f"NameError: name '{name}' is not defined", 1)
+    said = str(talk.finish(lambda job: Result(job.id, job.kind, Ending.PY_ERROR, fault=fault)))
+    assert line in said
+    assert "الإملاء" not in said
