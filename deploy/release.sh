@@ -17,6 +17,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+case "${1:-}/$#" in
+upgrade/2 | rollback/[2-9] | rollback/[1-9][0-9]) ;;
+*)
+    sed -n '2,6p' deploy/release.sh | cut -c3-
+    exit 2
+    ;;
+esac
+
 : "${BACKUPS:=/var/backups/tasree}" "${SETUP:=make setup}" "${PYTHON:=.venv/bin/python}"
 units=""
 if [ -z "${STOP:-}" ]; then
@@ -53,6 +61,14 @@ fit() {
     done
 }
 
+# The bot's folder with that name; false where there is none.
+of() {
+    for folder in $DATA; do
+        if [ "$(basename "$folder")" = "$1" ]; then printf '%s\n' "$folder" && return 0; fi
+    done
+    return 1
+}
+
 start() { if [ -n "${START:-}" ]; then bash -c "$START"; fi; }
 stop() { if [ -n "${STOP:-}" ]; then bash -c "$STOP"; fi; }
 
@@ -85,35 +101,24 @@ rollback() {
         name=$(basename "$file" .backup)
         [ -z "$old" ] || [ "$old" = "${name##*-}" ] || { say "these backups are of different releases"; exit 2; }
         old=${name##*-}
+        of "${name%-*-*}" >/dev/null || { say "$file is of none of the folders $DATA: nothing was changed"; exit 2; }
     done
     git rev-parse --quiet --verify "$old^{commit}" >/dev/null || { say "$file does not name a release of this checkout"; exit 2; }
     stop
     git checkout --quiet --detach "$old" && bash -c "$SETUP"
     for file in "$@"; do
         name=$(basename "$file" .backup)
-        name=${name%-*-*}
-        for folder in $DATA; do
-            if [ "$(basename "$folder")" = "$name" ]; then bot "$folder" restore --replace "$file"; fi
-        done
+        folder=$(of "${name%-*-*}")
+        bot "$folder" restore --replace "$file" || {
+            say "$file was not put into $folder: the bots stay stopped, and what was in the folder is as it was"
+            exit 1
+        }
     done
     start
     say "back at $old; what was there lies beside it, as *.before-TIME"
 }
 
-case "${1:-}" in
-upgrade)
-    if [ $# = 2 ]; then
-        upgrade "$2"
-        exit 0
-    fi
-    ;;
-rollback)
-    if [ $# -ge 2 ]; then
-        shift
-        rollback "$@"
-        exit 0
-    fi
-    ;;
+case "$1" in
+upgrade) upgrade "$2" ;;
+rollback) rollback "${@:2}" ;;
 esac
-sed -n '2,6p' "$0" | cut -c3-
-exit 2

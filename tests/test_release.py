@@ -139,6 +139,16 @@ def test_without_a_backup_nothing_is_changed_and_what_ran_runs_on(checkout: Chec
     assert checkout.backups() == []
 
 
+def test_a_rollback_with_a_damaged_backup_says_that_the_bots_stay_stopped(checkout: Checkout) -> None:
+    release = checkout.git("rev-parse", "HEAD")
+    damaged = checkout.folder.parent / f"web-20260101T000000-{release}.backup"
+    damaged.write_text("no backup")
+    ended = checkout.call("rollback", damaged)
+    assert ended.returncode == 1
+    assert "the bots stay stopped" in ended.stdout
+    assert (checkout.data / "tasree.db").exists()
+
+
 def test_calls_that_cannot_be_meant_change_nothing(checkout: Checkout) -> None:
     assert checkout.call().returncode == 2
     assert "no release here" in checkout.call("upgrade", "v9").stdout
@@ -146,6 +156,12 @@ def test_calls_that_cannot_be_meant_change_nothing(checkout: Checkout) -> None:
     strange.write_text("")
     assert "does not name a release" in checkout.call("rollback", strange).stdout
     assert "cannot be read" in checkout.call("rollback", checkout.folder / "none").stdout
+    of_none = checkout.folder.parent / f"telegram-20260101T000000-{'0' * 40}.backup"
+    of_none.write_text("")
+    assert "is of none of the folders" in checkout.call("rollback", of_none).stdout
+    for words in (("fly",), ("upgrade",), ("upgrade", "v1", "v2"), ("rollback",)):
+        refused = checkout.call(*words)
+        assert (refused.returncode, "release.sh upgrade RELEASE" in refused.stdout) == (2, True)
     (checkout.folder / "RELEASE").write_text("by hand")
     assert "changed by hand" in checkout.call("upgrade", "v2").stdout
     assert checkout.done() == []

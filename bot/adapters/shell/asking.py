@@ -73,7 +73,12 @@ def read(path: Path) -> list[fitting.Asked]:
         QuestionsError: naming the line that is none.
     """
     questions: list[fitting.Asked] = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"{path}: byte {error.start} is not UTF-8"
+        raise QuestionsError(message) from None
+    for number, line in enumerate(text.splitlines(), 1):
         try:
             row = json.loads(line)
             topics = frozenset((row["topic"], *row.get("also", ()))) if row["in_scope"] else frozenset()
