@@ -36,6 +36,9 @@ from content.schema import Example, Exercise, Lesson
 
 _LESSON_LINK, _SECTION_LINK, _ITEM_LINK = "lesson-", "section-", "item-"
 """What a link into the chat begins with; the id behind it is forgeable, and leads to what is shown to everybody."""
+_NO_EXAMPLE = ("example.unknown", "example.unnamed")
+_NO_EXERCISE = ("exercise.unknown", "exercise.unnamed")
+"""What is said of a number, and of a name, that is none in a lesson."""
 _MOST_NAMED = 40
 """Characters of a name that is not known which are said again."""
 _OneT = TypeVar("_OneT", Example, Exercise)
@@ -168,14 +171,14 @@ def _in_lesson(moment: Moment, command: Said) -> Turn:
                 return example_run(moment, *meant)
             if command.argument:
                 choices = tuple(presses.run_example(moment, lesson, example) for example in lesson.examples)
-                return _none_such(moment, "example", command.argument, choices)
+                return _none_such(moment, _NO_EXAMPLE, command.argument, choices)
             return example_run(moment, lesson, _example_at_hand(moment, lesson))
         case Command.EXERCISE:
             tasks = {each.slug: each.exercises for each in moment.course.lessons}
             if wanted := _named(moment, lesson, tasks, command.argument or "1"):
                 return exercises.shown(moment, *wanted)
             listed = tuple(presses.exercise(moment, lesson, task) for task in lesson.exercises)
-            return _none_such(moment, "exercise", command.argument, listed)
+            return _none_such(moment, _NO_EXERCISE, command.argument, listed)
         case Command.EXPLORE:
             place = Place(lesson.slug, Part.EXPLORER)
             typed = command.argument
@@ -199,13 +202,13 @@ def _named(
     return None
 
 
-def _none_such(moment: Moment, kind: str, argument: str, choices: tuple[Choice, ...]) -> Turn:
+def _none_such(moment: Moment, keys: tuple[str, str], argument: str, choices: tuple[Choice, ...]) -> Turn:
     """Say that nothing in the lesson has this number or name, and which there are."""
     number = ordinal(argument)
     if number is None:
-        note = moment.words.say(f"{kind}.unnamed", name=Code(argument[:_MOST_NAMED]))
+        note = moment.words.say(keys[1], name=Code(argument[:_MOST_NAMED]))
     else:
-        note = moment.words.say(f"{kind}.unknown", n=len(choices), number=number)
+        note = moment.words.say(keys[0], n=len(choices), number=number)
     return moment.turn(*said(Paragraph(note), *buttons(*choices)))
 
 
@@ -216,7 +219,7 @@ def _board(moment: Moment, argument: str) -> Turn:
         return boards.at_hand(moment)
     meant = _named(moment, lesson, {lesson.slug: lesson.exercises}, argument)
     if meant is None:
-        return _none_such(moment, "exercise", argument, boards.choices(moment, lesson))
+        return _none_such(moment, _NO_EXERCISE, argument, boards.choices(moment, lesson))
     return boards.pressed(moment, meant[1].id, "")
 
 

@@ -17,7 +17,7 @@ from sandbox_runner.protocol import Claim, Ending, Limits, Phase
 BOT = Path(__file__).resolve().parent.parent.parent / "bot"
 KEY = re.compile(r"[a-z_]+\.[a-z0-9_]+")
 START = re.compile(r"[a-z_]+\.[a-z0-9_]*")
-ARABIC_WORDS = {"commands.py", "letters.py", "normalise.py", "phrasing.py", "stem.py"}
+ARABIC_WORDS = {"clock.py", "commands.py", "letters.py", "normalise.py", "phrasing.py", "spoken.py", "stem.py"}
 """Modules that hold Arabic words to be recognised, or single letters: never sentences to be said."""
 NINE = Plural(zero="صفر", one="ثانية", two="ثانيتان", few="{n} ثوانٍ", many="{n} ثانية", other="{n} ثانية أخرى")
 SPOKEN = Wording({"plain": "فيه `x.sum()` و**قوي** و{what}", "slot": "`{name}` و**{name}**", "seconds": NINE})

@@ -27,6 +27,8 @@ LEARNERS, SLOTS = 20, 2
 SECRET = "correct horse battery staple"  # noqa: S105 - the test's own
 LIMITS = Limits(run_s=3.0, memory_bytes=256 << 20, processes=32, disk_bytes=16 << 20, inodes=1000)
 READY_S = 60.0
+REST_S, STILL = 120.0, 5
+"""So long a runner may take to come to rest, and so many looks, a second apart, must tell the same."""
 POOL_THREADS = (os.cpu_count() or 1) + 4
 
 Record = Callable[[str, object], None]
@@ -227,6 +229,23 @@ def _unfair(sent: list[Sent]) -> list[str]:
     return found
 
 
+async def _at_rest(runner: Runner, wanted: dict[str, int] | None = None) -> dict[str, int]:
+    """Count once the warm parent stands and nothing moves for a while; later, until it is as it was or time is up."""
+    counts: dict[str, int] = {}
+    still = 0
+    deadline = time.monotonic() + REST_S
+    while time.monotonic() < deadline:
+        await asyncio.sleep(1.0)
+        now = runner.counts()
+        still = still + 1 if now == counts else 0
+        counts = now
+        if wanted is not None and all(counts[name] == wanted[name] for name in wanted.keys() - {"threads"}):
+            break
+        if wanted is None and still >= STILL and '"parent_ready"' in runner.log.read_text():
+            break
+    return counts
+
+
 async def test_a_thousand_jobs_of_twenty_learners_are_all_answered_rightly_and_leave_nothing(
     runner: Runner, record_property: Record
 ) -> None:
@@ -234,13 +253,11 @@ async def test_a_thousand_jobs_of_twenty_learners_are_all_answered_rightly_and_l
     await asyncio.gather(
         *(_learn(runner, learner, ["value", "daemon"], []) for learner in range(LEARNERS, LEARNERS + 4))
     )
-    await asyncio.sleep(1.0)
-    before, resident = runner.counts(), runner.resident_bytes()
+    before, resident = await _at_rest(runner), runner.resident_bytes()
     began = time.monotonic()
     await asyncio.gather(*(_learn(runner, learner, names, sent) for learner, names in enumerate(_plan(JOBS))))
     seconds = time.monotonic() - began
-    await asyncio.sleep(1.0)
-    after = runner.counts()
+    after = await _at_rest(runner, before)
     waits = [one.began - one.sent for one in sent]
     means = [
         statistics.fmean(one.began - one.sent for one in sent if one.learner == learner) for learner in range(LEARNERS)
