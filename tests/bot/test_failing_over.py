@@ -5,49 +5,20 @@ import os
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import asyncpg
 import pytest
 from nats_server import free_port
 
-from bot.app import App, SystemDice
+from bot.app import App
 from bot.engine.events import TextSent
 from bot.stores import postgres
-from bot.stores.sql import SqlStore
-from bot.testing import InstantRunner, ParsingChecker, RecordingChat, StandStillClock
 from content.schema import Course
-from tests.bot.databases import KEY, PostgresServer, identity, programs
+from tests.bot.apps import talking
+from tests.bot.databases import KEY, PostgresServer, full, identity, programs
 
 pytestmark = pytest.mark.services
-
-FULL = """
-    CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
-    CREATE TRIGGER full_disk BEFORE INSERT ON replies FOR EACH ROW EXECUTE FUNCTION full_disk()
-"""
-EMPTIED = "DROP TRIGGER full_disk ON replies; DROP FUNCTION full_disk"
-
-
-@asynccontextmanager
-async def talking(course: Course, store: SqlStore) -> AsyncIterator[App]:
-    app = App(
-        course=course,
-        store=store,
-        runner=InstantRunner(),
-        checker=ParsingChecker(),
-        clock=StandStillClock(),
-        dice=SystemDice(),
-        chat=RecordingChat(),
-    )
-    await app.start(adopt=True)
-    await app.runner_asked()
-    try:
-        yield app
-    finally:
-        await app.close()
-        await store.close()
 
 
 async def asked(app: App, chat: str, name: str) -> "asyncio.Task[list[bool]]":
@@ -63,15 +34,8 @@ async def test_turns_wait_for_a_database_that_is_full(course: Course, postgres_s
     database = await asyncio.to_thread(postgres_server.emptied)
     async with talking(course, database.open()) as app:
         chat = (await app.enter("web", "ali")).id
-        for statement in FULL.strip().split(";\n    CREATE TRIGGER"):
-            await database.execute(
-                statement if "FUNCTION full_disk() RETURNS" in statement else f"CREATE TRIGGER{statement}"
-            )
-        try:
+        async with full(database, "INSERT ON replies"):
             waiting = await asked(app, chat, "k")
-        finally:
-            for statement in EMPTIED.split("; "):
-                await database.execute(statement)
         assert await waiting == [True] * 3
         assert len(await app.since(chat, 0)) == 1 + 3
 

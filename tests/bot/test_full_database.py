@@ -1,8 +1,7 @@
 """A PostgreSQL whose disk is full: what learners said, runs' ends and digests wait, in order, and none is lost."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,13 +15,13 @@ from discordsim.place import served
 import bot.app
 from bot.adapters.discord import places
 from bot.adapters.discord.parse import Heard
-from bot.app import App, SystemDice
 from bot.engine.events import CodeSent, TextSent
 from bot.errors import StoreAwayError
 from bot.reminding import LEASE, Reminder
 from bot.stores.sql import SqlStore
-from bot.testing import InstantRunner, ParsingChecker, RecordingChat, StandStillClock
+from bot.testing import StandStillClock
 from content.schema import Course
+from tests.bot.apps import talking
 from tests.bot.databases import PostgresDatabase, PostgresServer, full
 from tests.bot.test_holding import LEASE_S, Waiting, until
 
@@ -46,27 +45,11 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{module}.AWAY_S", 0.1)
 
 
-@asynccontextmanager
-async def talking(
-    course: Course, store: SqlStore, runner: InstantRunner, clock: StandStillClock | None = None
-) -> AsyncIterator[App]:
+def leased(database: PostgresDatabase) -> SqlStore:
+    """Open the database with short leases."""
+    store = database.open()
     store.lease_s = LEASE_S
-    app = App(
-        course=course,
-        store=store,
-        runner=runner,
-        checker=ParsingChecker(),
-        clock=clock or StandStillClock(),
-        dice=SystemDice(),
-        chat=RecordingChat(),
-    )
-    await app.start(adopt=True)
-    await app.runner_asked()
-    try:
-        yield app
-    finally:
-        await app.close()
-        await store.close()
+    return store
 
 
 @pytest.mark.usefixtures("impatient")
@@ -120,7 +103,7 @@ async def test_on_telegram_what_was_said_meanwhile_is_answered_in_order(
 @pytest.mark.parametrize("write", ["UPDATE ON runs", "INSERT ON replies"])
 async def test_a_run_that_ended_meanwhile_is_told_once(course: Course, database: PostgresDatabase, write: str) -> None:
     runner = Waiting()
-    async with talking(course, database.open(), runner) as app:
+    async with talking(course, leased(database), runner) as app:
         chat = (await app.enter("web", "ali")).id
         await app.take(chat, CodeSent("print(1)"), "code")
         await until(lambda: bool(runner.submitted))
@@ -139,8 +122,8 @@ async def test_a_digest_that_fell_due_meanwhile_comes_once(
     course: Course, database: PostgresDatabase, write: str
 ) -> None:
     clock = StandStillClock(datetime(2026, 5, 1, 9, 0, tzinfo=UTC))
-    store = database.open()
-    async with talking(course, store, InstantRunner(), clock) as app:
+    store = leased(database)
+    async with talking(course, store, clock=clock) as app:
         chat = (await app.enter("web", "ali")).id
         await app.take(chat, TextSent("تذكير الرياض"), "")
         reminder = Reminder(app, store.reminding(), clock, "x", ("web",))

@@ -4,7 +4,6 @@ Law: the Markdown is read as the platform reads it, not as we meant it, and a wh
 first strong letter; what looks wrong here looks wrong there.
 """
 
-import base64
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -12,9 +11,7 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup, escape
 
 from bot.adapters.discord.drafts import Draft, FileDraft
-from bot.engine.replies import Timings
-from bot.posting import bars
-from bot.posting.pieces import Keyboard
+from bot.posting.showing import drawn, keys, photo
 
 _BLOCK = re.compile(r"```(?:([a-zA-Z0-9_+.#-]+)\n)?\n*([^\n].*?)\n*```", re.DOTALL)
 _LINE = re.compile(r"(?P<head>#{1,3}) +(?P<title>.+)|(?P<sub>-#) +(?P<small>.+)|(?:[-*]) +(?P<item>.+)|> (?P<quote>.+)")
@@ -52,25 +49,14 @@ def _text_of(draft: Draft) -> Markup:
     parts = [shown if draft.text else Markup("")]
     if isinstance(draft, FileDraft):
         parts.append(_file(draft))
-    return Markup('<div class="dc-message">{}{}</div>').format(Markup("").join(parts), _keys(draft.keyboard))
+    return Markup('<div class="dc-message">{}{}</div>').format(Markup("").join(parts), keys(draft.keyboard, "dc"))
 
 
 def _file(draft: FileDraft) -> Markup:
-    data = bars.drawn(draft.content) if isinstance(draft.content, Timings) else draft.content
+    data = drawn(draft.content)
     if draft.name.endswith(".png") and data:
-        picture = Markup('<img class="dc-photo" alt="" src="data:image/png;base64,{}">')
-        return picture.format(base64.b64encode(data).decode())
+        return photo(data, "dc")
     return Markup('<div class="dc-file" dir="ltr">{}</div>').format(draft.name)
-
-
-def _keys(keyboard: Keyboard) -> Markup:
-    rows = (
-        Markup('<div class="dc-row">{}</div>').format(
-            Markup("").join(Markup('<span class="dc-key">{}</span>').format(button.text) for button in row)
-        )
-        for row in keyboard
-    )
-    return Markup("").join(rows)
 
 
 def read(text: str) -> Markup:
