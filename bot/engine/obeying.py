@@ -1,6 +1,6 @@
 """What each command does."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from bot.engine import (
@@ -166,16 +166,14 @@ def _in_lesson(moment: Moment, command: Said) -> Turn:
         case Command.MYTHS:
             return myths.begun(moment, lesson)
         case Command.EXAMPLE:
-            examples = {each.slug: each.examples for each in moment.course.lessons}
-            if meant := _named(moment, lesson, examples, command.argument):
+            if meant := _named(moment, lesson, lambda each: each.examples, command.argument):
                 return example_run(moment, *meant)
             if command.argument:
                 choices = tuple(presses.run_example(moment, lesson, example) for example in lesson.examples)
                 return _none_such(moment, _NO_EXAMPLE, command.argument, choices)
             return example_run(moment, lesson, _example_at_hand(moment, lesson))
         case Command.EXERCISE:
-            tasks = {each.slug: each.exercises for each in moment.course.lessons}
-            if wanted := _named(moment, lesson, tasks, command.argument or "1"):
+            if wanted := _named(moment, lesson, lambda each: each.exercises, command.argument or "1"):
                 return exercises.shown(moment, *wanted)
             listed = tuple(presses.exercise(moment, lesson, task) for task in lesson.exercises)
             return _none_such(moment, _NO_EXERCISE, command.argument, listed)
@@ -188,15 +186,15 @@ def _in_lesson(moment: Moment, command: Said) -> Turn:
 
 
 def _named(
-    moment: Moment, lesson: Lesson, listed: Mapping[str, Sequence[_OneT]], argument: str
+    moment: Moment, lesson: Lesson, listed: Callable[[Lesson], Sequence[_OneT]], argument: str
 ) -> tuple[Lesson, _OneT] | None:
     """Find one of a lesson's by its place in the row or its title, and one of any lesson's by its id."""
     number, folded = ordinal(argument) if argument else None, fold(argument)
-    own = listed[lesson.slug]
+    own = listed(lesson)
     if number is not None:
         return (lesson, own[number - 1]) if 1 <= number <= len(own) else None
     for each in (lesson, *moment.course.lessons) if folded else ():
-        for one in listed[each.slug]:
+        for one in listed(each):
             if folded == fold(one.id) or (each is lesson and folded == fold(one.title)):
                 return each, one
     return None
@@ -217,7 +215,7 @@ def _board(moment: Moment, argument: str) -> Turn:
     lesson = moment.here()
     if lesson is None or not argument or ordinal(argument) is None:
         return boards.at_hand(moment)
-    meant = _named(moment, lesson, {lesson.slug: lesson.exercises}, argument)
+    meant = _named(moment, lesson, lambda each: each.exercises, argument)
     if meant is None:
         return _none_such(moment, _NO_EXERCISE, argument, boards.choices(moment, lesson))
     return boards.pressed(moment, meant[1].id, "")

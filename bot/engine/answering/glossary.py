@@ -118,8 +118,8 @@ def defined(moment: Moment, text: str) -> Turn | None:
     """
     glossary = of(moment.course)
     term = glossary.asked_for(text)
-    if term is None and answerer.of(moment.course).ask(text).band is not Band.ANSWER:
-        term = glossary.named(text)
+    if term is None and (named := glossary.named(text)):
+        term = named if answerer.of(moment.course).ask(text).band is not Band.ANSWER else None
     place = _place(moment, term) if term else None
     if term is None or place is None:
         return None
