@@ -29,6 +29,7 @@ from content.faults import CourseError
 from content.schema import Course
 from sandbox_runner.errors import RunnerError
 from sandbox_runner.looking import State, as_text
+from sandbox_runner.protocol import Budget
 
 LOG = logging.getLogger("tasree")
 
@@ -82,6 +83,8 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="render every stop of every lesson, and run all that can be run")
     check.add_argument("lessons", nargs="*", metavar="LESSON", help="the lessons to run; all by default")
     check.add_argument("--no-runner", action="store_true", help="render only")
+    budgets = [budget.value for budget in Budget]
+    check.add_argument("--budget", choices=budgets, help="how long each example is timed; as for a learner by default")
     check.add_argument("--json", action="store_true", help="print the findings as one JSON document")
     ask = commands.add_parser("ask", help="answer a question from the lessons, and say how sure that is")
     ask.add_argument("--json", action="store_true", help="print one JSON document a question")
@@ -245,9 +248,10 @@ async def _check(found: settings.Settings, chosen: argparse.Namespace) -> int:
         *rehearsal.rendered(course, dice, lambda reply: telegram_looks.drawn(reply, course)),
         *rehearsal.rendered(course, dice, lambda reply: discord_looks.drawn(reply, course)),
     ]
+    budget = Budget(chosen.budget) if chosen.budget else None
     if not chosen.no_runner:
         async with hosting.open_runner(found, os.environ) as runner:
-            async for finding in rehearsal.run_through(course, runner, dice):
+            async for finding in rehearsal.run_through(course, runner, dice, budget=budget):
                 findings.append(finding)
                 if not chosen.json:
                     print(f"{'ok ' if finding.good else 'BAD'} {finding.where}: {finding.seen}", flush=True)

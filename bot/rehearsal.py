@@ -6,7 +6,7 @@ Law: a lesson passes only by what the runner measured or printed here and now; a
 import math
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import PurePath
 
@@ -27,6 +27,7 @@ from content import schema
 from content.schema import Course, Lesson
 from sandbox_runner.errors import RunnerError
 from sandbox_runner.protocol import (
+    Budget,
     Capabilities,
     Claim,
     Device,
@@ -92,8 +93,12 @@ def _drawn(where: str, replies: tuple[Reply, ...], draw: Draw) -> Finding:
     return Finding(where, good=bool(replies) and all(sizes), seen=f"{len(replies)} replies")
 
 
-async def run_through(course: Course, runner: Runner, dice: Dice) -> AsyncIterator[Finding]:
+async def run_through(
+    course: Course, runner: Runner, dice: Dice, *, budget: Budget | None = None
+) -> AsyncIterator[Finding]:
     """Run everything of every lesson that can be run on the runner's devices.
+
+    With a `budget` each example is timed for so long, not as a learner's tap would have it; exercises keep their own.
 
     Raises:
         RunnerError: when no runner answers.
@@ -104,7 +109,10 @@ async def run_through(course: Course, runner: Runner, dice: Dice) -> AsyncIterat
             if not any(Device(name) in able.devices for name in example.devices):
                 yield Finding(f"{lesson.slug}: {example.id}", good=True, seen=f"not run: needs {example.devices}")
                 continue
-            result = await finished(runner, example_job(course, lesson, example, dice, able))
+            job = example_job(course, lesson, example, dice, able)
+            if budget is not None and job.kind is JobKind.TIME:
+                job = replace(job, budget=budget)
+            result = await finished(runner, job)
             yield _of_example(course, lesson, example, result)
             for myth in lesson.myths:
                 if myth.experiment == example.id:

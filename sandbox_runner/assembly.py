@@ -4,12 +4,10 @@ Law: nothing here decides what is good enough; what stands is what the probe fou
 """
 
 import asyncio
-import hashlib
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from sandbox_runner.dispatch import Worker
 from sandbox_runner.errors import SetupError
@@ -21,18 +19,8 @@ from sandbox_runner.hostlock import HostLock, gpu_lock
 from sandbox_runner.lending import Lender
 from sandbox_runner.machine import read_machine
 from sandbox_runner.pooling import Pool
-from sandbox_runner.protocol import (
-    Budget,
-    Capabilities,
-    Device,
-    Ending,
-    Job,
-    JobKind,
-    Machine,
-    Progress,
-    Result,
-    Wall,
-)
+from sandbox_runner.preparing import Place, prepare_sources, read_examples
+from sandbox_runner.protocol import Capabilities, Device, Ending, Job, JobKind, Progress, Result, Wall
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap, open_bubblewrap
 from sandbox_runner.sandbox.compilers import compilers
 from sandbox_runner.sandbox.gvisor import Gvisor, open_gvisor
@@ -40,14 +28,13 @@ from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.sandbox.probing import Setting, probe
 from sandbox_runner.serving import Assembled, stderr_journal
 from sandbox_runner.settings import Settings
-from sandbox_runner.warm.caches import build, failed, nest_of, prepare, prepared
+from sandbox_runner.warm.caches import build, failed, nest_of, prepared
 from sandbox_runner.warm.nursery import Nursery, Rules
-from sandbox_runner.warm.parent import WAITING, Parent
+from sandbox_runner.warm.parent import WAITING, Nest, Parent
 from sandbox_runner.warm.proving import OnlyWaited, OnlyWarm, prove_parent, prove_walls
 from sandbox_runner.warm.starting import WarmStart
 from sandbox_runner.worker import SandboxWorker
 
-_MOST_EXAMPLES, _EXAMPLE_BYTES = 500, 64 << 10
 _SLOTS_BESIDE = 3
 """Above the slots of jobs: those of an exercise's companions, then those of children that wait, then parents'."""
 
@@ -80,8 +67,8 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
     if warm is not None and isinstance(worker, GpuWorker) and isinstance(sandbox, Bubblewrap):
         slot = _slots_of_waiting(slots)[-1] + 2
         quiet, rules = partial(_quiet, settings), Rules(waiting=settings.gpu_waiting)
-        kennel = Kennel(sandbox, cold, worker.pool, slot=slot, rules=rules, quiet=quiet, note=_note())
-        kennel.open(worker, setting)
+        kennel = Kennel(sandbox, cold, worker, slot=slot, rules=rules, quiet=quiet, note=_note())
+        kennel.open(setting, settings.examples)
         on_gpus |= kennel.nurseries
 
     async def attempt(job: Job, slot: int) -> Result:
@@ -125,15 +112,15 @@ def _nursery(settings: Settings, slots: int, sandbox: Bubblewrap | Gvisor, cold:
     proven_once: list[tuple[str, ...]] = []
 
     waits = _slots_of_waiting(slots)
-    slot = waits[-1] + 1
+    bare = Nest(waits[-1] + 1)
 
     async def improve() -> bool:
         """Make what torch's compiler keeps, where this image has none yet; the next time, of the examples too."""
-        if not nest_of(sandbox, slot).compiled:
-            await build(sandbox, slot)
+        if not nest_of(sandbox, bare).compiled:
+            await build(sandbox, bare)
             return True
-        sources = await asyncio.to_thread(_examples, settings.examples)
-        told = await _prepare(sandbox, slot, sources, prepared(sandbox) | failed(sandbox))
+        sources = await asyncio.to_thread(read_examples, settings.examples)
+        told = await prepare_sources(sandbox, Place(bare), sources, prepared(sandbox) | failed(sandbox))
         return Ending.OK.value in told.values()
 
     async def prove(parent: Parent) -> str:
@@ -152,7 +139,7 @@ def _nursery(settings: Settings, slots: int, sandbox: Bubblewrap | Gvisor, cold:
         proven_once.append(cold.walls)
         return ""
 
-    make, like = partial(nest_of, sandbox, slot), [replace(WAITING, slot=one) for one in waits]
+    make, like = partial(nest_of, sandbox, bare), [replace(WAITING, slot=one) for one in waits]
     quiet = partial(_quiet, settings)
     return Nursery(sandbox, make, prove, _note(), Rules(), quiet=quiet, improve=improve, like=like)
 
@@ -166,48 +153,27 @@ async def _quiet(settings: Settings) -> AsyncIterator[None]:
 async def prepare_examples(settings: Settings, sources: Mapping[str, str]) -> dict[str, str]:
     """Let torch's compiler keep what it makes of examples of ours; give each one's ending, or `kept` or `plain`.
 
-    What does not compile is `plain`, and not run. Those that were kept before are not run again.
+    For the processor, and for each kind of GPU that the settings lend: there the name has the GPU's after it. What does
+    not compile is `plain`, and not run. Those that were kept before are not run again.
 
     Raises:
         SetupError: no warm parent with a compiler can be had here.
     """
     sandbox = await open_bubblewrap(SandboxSettings(settings.python, base_uid=settings.base_uid))
     try:
-        return await _prepare(sandbox, 1 + _SLOTS_BESIDE, sources, prepared(sandbox))
+        told = await prepare_sources(sandbox, Place(Nest(1 + _SLOTS_BESIDE)), sources, prepared(sandbox))
+        found = sandbox.host.interpreter
+        machine = read_machine(python=found.python, numpy=found.numpy, torch=found.torch)
+        cold = SandboxWorker(sandbox, machine, walls=sandbox.walls)
+        worker, _, _ = await _with_gpus(cold, sandbox, settings)
+        if isinstance(worker, GpuWorker):
+            quiet = partial(_quiet, settings)
+            kennel = Kennel(sandbox, cold, worker, slot=2 + _SLOTS_BESIDE, rules=Rules(), quiet=quiet, note=_note())
+            told |= await kennel.prepare_each(sources)
+            await worker.settle()
+        return told
     finally:
         await sandbox.close()
-
-
-async def _prepare(sandbox: Bubblewrap, slot: int, sources: Mapping[str, str], but: Collection[str]) -> dict[str, str]:
-    """Prepare what compiles of these sources `but` those of the digests that are named, which were tried before."""
-    digests = {name: hashlib.sha256(source.encode()).hexdigest() for name, source in sources.items()}
-    told = {name: "kept" if digests[name] in but else "plain" for name in sources}
-    wanted = [name for name in sources if told[name] == "plain" and "compile" in sources[name]]
-
-    async def use(parent: Parent) -> AsyncIterator[tuple[str, bool]]:
-        worker = SandboxWorker(OnlyWarm(parent), Machine())
-        for name in wanted:
-            kind = JobKind.TIME if "# %%" in sources[name] else JobKind.RUN
-            job = Job(f"prepare-{digests[name][:12]}", kind, sources[name], "operator", budget=Budget.QUICK)
-            ending = (await worker.run_job(job, 0, _silent)).ending
-            if ending is Ending.CANCELLED:  # what asked for it was given up, and this example was not tried
-                raise asyncio.CancelledError
-            told[name] = ending.value
-            yield digests[name], ending is Ending.OK
-
-    if wanted:
-        await prepare(sandbox, slot, use)
-    return told
-
-
-def _examples(folder: Path | None) -> dict[str, str]:
-    """Read the Python files under a folder that are small enough to be an example."""
-    found = {}
-    for path in sorted(folder.rglob("*.py"))[:_MOST_EXAMPLES] if folder is not None else ():
-        with suppress(OSError, UnicodeDecodeError):
-            if path.stat().st_size <= _EXAMPLE_BYTES:
-                found[str(path)] = path.read_text(encoding="utf-8")
-    return found
 
 
 def _note() -> Callable[..., None]:

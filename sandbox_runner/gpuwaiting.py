@@ -1,82 +1,147 @@
 """The warm start on GPUs: a parent a GPU that touches none, and children that wait on it, made while nobody has it.
 
 Law: what a GPU's lender allows to stay on it are these children's own pids and memory, no more; where their memory is
-not known yet, only their pids. A GPU in doubt keeps none of them. Sizes in bytes.
+not known yet, only their pids. A GPU in doubt keeps none of them. What torch's compiler keeps is made for each kind of
+card, by jobs of ours that hold it like any other. Sizes in bytes.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
-from sandbox_runner.gpuwork import GpuWorker
+from sandbox_runner.gpus import Gpu
+from sandbox_runner.gpuwork import LEFT_BY_ITSELF, GpuWorker
 from sandbox_runner.lending import Lender, Ours
-from sandbox_runner.pooling import Pool
+from sandbox_runner.preparing import KEPT, PLAIN, Place, prepare_sources, read_examples
 from sandbox_runner.protocol import Device, Job, Progress, Result, limits_for
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap
 from sandbox_runner.sandbox.port import Staged
 from sandbox_runner.sandbox.probing import Setting
 from sandbox_runner.sandbox.watchdog import tree
-from sandbox_runner.warm.nursery import WALL, Note, Nursery, Quiet, Rules
+from sandbox_runner.warm.caches import build, failed, nest_of, prepared
+from sandbox_runner.warm.nursery import WALL, BusyError, Note, Nursery, Quiet, Rules
 from sandbox_runner.warm.parent import Nest, Parent
 from sandbox_runner.warm.proving import OnlyWarm, prove_parent, prove_walls
 from sandbox_runner.worker import GpuInside, SandboxWorker
 
-SLOTS = 4
-"""How many slots a GPU's children that wait and their parent have of their own, the parent the last."""
+SLOTS = 5
+"""How many slots of its own a GPU has: of its children that wait, of examples that are prepared, of the parent."""
+_WAITING, _PREPARED, _PARENT = range(3), 3, 4
 _DEEPEST = 3
+_LEFT_WELL = {KEPT, PLAIN} | {ending.value for ending in LEFT_BY_ITSELF}
 
 
 class Kennel:
     """Makes the nursery of each GPU of a pool; `slot` is the first of its own."""
 
     def __init__(  # noqa: PLR0913 - each is a thing of its own
-        self, sandbox: Bubblewrap, cold: SandboxWorker, pool: Pool, *, slot: int, rules: Rules, quiet: Quiet, note: Note
-    ) -> None:
+        self, sandbox: Bubblewrap, cold: SandboxWorker, worker: GpuWorker, *, slot: int, rules: Rules, quiet: Quiet,
+        note: Note,
+    ) -> None:  # fmt: skip
         self._sandbox = sandbox
         self._cold = cold
-        self._pool = pool
+        self._worker = worker
+        self._pool = worker.pool
         self._slot = slot
         self._rules = rules
         self._quiet = quiet
         self._note = note
         self._proven: list[tuple[str, ...]] = []
+        self._preparing = asyncio.Lock()
         self.nurseries: dict[tuple[int, ...], Nursery] = {}
 
-    def open(self, worker: GpuWorker, setting: Setting) -> None:
-        """Make a nursery for each GPU; it starts nothing by itself."""
+    def open(self, setting: Setting, examples: Path | None) -> None:
+        """Make a nursery for each GPU; it starts nothing by itself. What is under `examples` it prepares when idle."""
         for place, lender in enumerate(self._pool.lenders):
-            self.nurseries[lender.gpu.minor,] = self._nursery(worker, setting, lender, self._slot + place * SLOTS)
-        worker.unwell = self._dismiss
+            self.nurseries[lender.gpu.minor,] = self._nursery(setting, examples, lender, self._slot + place * SLOTS)
+        self._worker.unwell = self._dismiss
+
+    async def prepare_each(self, sources: Mapping[str, str]) -> dict[str, str]:
+        """Prepare sources for each kind of card, those that failed before too; give endings by name and card.
+
+        Raises:
+            SetupError: a GPU is not to be had, or no parent that lends it.
+        """
+        told: dict[str, str] = {}
+        cards: set[str] = set()
+        for place, lender in enumerate(self._pool.lenders):
+            if _card(lender.gpu) not in cards:
+                cards.add(_card(lender.gpu))
+                slot = self._slot + place * SLOTS
+                but = prepared(self._sandbox, _card(lender.gpu))
+                each = await self._prepare(lender, slot, self._bare(lender, slot, _DEEPEST), sources, but)
+                told |= {f"{name} ({lender.gpu.name})": ending for name, ending in each.items()}
+        return told
 
     async def _dismiss(self) -> None:
         for nursery in self.nurseries.values():
             await nursery.dismiss()
 
-    def _nursery(self, worker: GpuWorker, setting: Setting, lender: Lender, slot: int) -> Nursery:
-        names = (lender.gpu.uuid,) if lender.gpu.uuid else ()
-        gpus = (lender.gpu.minor,)
-        depth = [_DEEPEST]
+    def _bare(self, lender: Lender, slot: int, depth: int) -> Nest:
+        """Give what a parent for this GPU is made with, but for what torch's compiler keeps."""
+        gpu = lender.gpu
+        return Nest(slot + _PARENT, gpus=(gpu.minor,), gpu_names=_names(gpu), card=_card(gpu), depth=depth)
+
+    def _nursery(self, setting: Setting, examples: Path | None, lender: Lender, slot: int) -> Nursery:
+        worker, gpus, names = self._worker, (lender.gpu.minor,), _names(lender.gpu)
+        depth, had = [_DEEPEST], [frozenset[str]()]
 
         def make() -> Nest:
-            return Nest(slot + SLOTS - 1, gpus=gpus, gpu_names=names, depth=depth[0])
+            had[0] = prepared(self._sandbox, _card(lender.gpu))
+            return nest_of(self._sandbox, self._bare(lender, slot, depth[0]))
 
-        def failed(_: str) -> None:
+        def failed_to_start(_: str) -> None:
             depth[0] = max(depth[0] - 1, 1)
+
+        async def improve() -> bool:
+            """Have the examples compiled for this card, unless another GPU like it had; say whether there are more."""
+            sources = await asyncio.to_thread(read_examples, examples)
+            async with self._preparing:
+                card = _card(lender.gpu)
+                but = prepared(self._sandbox, card) | failed(self._sandbox, card)
+                await self._prepare(lender, slot, self._bare(lender, slot, depth[0]), sources, but)
+                return bool(prepared(self._sandbox, card) - had[0])
 
         like = [
             Staged("waiting", b"", "none.py", limits_for(Device.CUDA), slot + place, Device.CUDA, gpus, names)
-            for place in range(SLOTS - 1)
+            for place in _WAITING
         ]
         prove = partial(self._prove, GpuInside(gpus, lender.hangs, names), setting)
         nursery = Nursery(
             self._sandbox, make, prove, self._noting(lender), self._rules, name=f"{WALL}_gpu{lender.gpu.minor}",
-            quiet=self._quiet, like=like,
-            hold=partial(self._hold, lender, worker, slot), wanted=lambda: worker.wanted > 0, failed=failed,
+            quiet=self._quiet, improve=improve if examples else None, like=like,
+            hold=partial(self._hold, lender, slot), wanted=lambda: worker.wanted > 0, failed=failed_to_start,
         )  # fmt: skip
         lender.ours = partial(ours_of, nursery)
         return nursery
+
+    async def _prepare(
+        self, lender: Lender, slot: int, nest: Nest, sources: Mapping[str, str], but: Collection[str]
+    ) -> dict[str, str]:
+        """Prepare sources on a GPU, held meanwhile; give endings. What may have left it unwell puts it in doubt."""
+        why = await self._take(lender, slot)
+        if why:
+            raise BusyError(why)
+        told: dict[str, str] = {}
+        try:
+            if not nest_of(self._sandbox, nest).compiled:
+                await build(self._sandbox, nest)
+            gpu = GpuInside((lender.gpu.minor,), lender.hangs, _names(lender.gpu))
+            told = await prepare_sources(self._sandbox, Place(nest, slot + _PREPARED, gpu), sources, but)
+        finally:
+            ill = sorted(set(told.values()) - _LEFT_WELL)
+            doubt = f"an example that ended as {ill[0]}" if ill else ""
+            if doubt:
+                await self._dismiss()
+            await asyncio.shield(self._pool.give_back((lender,), doubt))
+        return told
+
+    async def _take(self, lender: Lender, slot: int) -> str:
+        """Take a GPU for what is ours to do on it; a job that waits for it goes before."""
+        return await self._pool.take_this(lender, self._worker.proving(slot), lambda: self._worker.wanted > 0)
 
     def _noting(self, lender: Lender) -> Note:
         return partial(self._note, gpu=lender.gpu.minor)
@@ -98,9 +163,9 @@ class Kennel:
         return wrong
 
     @asynccontextmanager
-    async def _hold(self, lender: Lender, worker: GpuWorker, slot: int) -> AsyncIterator[str]:
-        """Hold a GPU while a child is made to wait on it, and weigh the child; a job that waits for it goes before."""
-        why = await self._pool.take_this(lender, worker.proving(slot), lambda: worker.wanted > 0)
+    async def _hold(self, lender: Lender, slot: int) -> AsyncIterator[str]:
+        """Hold a GPU while a child is made to wait on it, and weigh the child."""
+        why = await self._take(lender, slot)
         if why:
             yield why
             return
@@ -109,6 +174,15 @@ class Kennel:
             await _weigh(lender, self.nurseries[lender.gpu.minor,])
         finally:
             await asyncio.shield(self._pool.give_back((lender,), ""))
+
+
+def _names(gpu: Gpu) -> tuple[str, ...]:
+    return (gpu.uuid,) if gpu.uuid else ()
+
+
+def _card(gpu: Gpu) -> str:
+    """Name what code compiled for a GPU depends on."""
+    return f"{gpu.name or 'NVIDIA GPU'}, driver {gpu.driver or 'unknown'}"
 
 
 def ours_of(nursery: Nursery) -> Ours:

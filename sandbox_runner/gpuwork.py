@@ -30,10 +30,11 @@ from sandbox_runner.protocol import (
 from sandbox_runner.sandbox.gpuproof import EACH_GPU, PROOF, proof_fault
 from sandbox_runner.worker import Emit, GpuInside, SandboxWorker
 
-_LEFT_BY_ITSELF = {
+LEFT_BY_ITSELF = {
     Ending.OK, Ending.WRONG_RESULT, Ending.NONFINITE, Ending.SUSPICIOUS_TIMING, Ending.SYNTAX_ERROR, Ending.PY_ERROR,
     Ending.NO_RESULT, Ending.EXIT_NONZERO, Ending.OOM_GPU,
 }  # fmt: skip
+"""Endings after which nothing of a job can still be at work on its GPU."""
 
 
 class GpuWorker:
@@ -187,7 +188,7 @@ def _inside(lenders: Sequence[Lender]) -> GpuInside:
 
 def _doubt(result: Result) -> str:
     """Say why the GPU must be proven after a job, if it must."""
-    if result.ending not in _LEFT_BY_ITSELF:
+    if result.ending not in LEFT_BY_ITSELF:
         return f"a run that ended as {result.ending.value}"
     if any(note.code == "did_not_exit" for note in result.notes):
         return "a run that did not end by itself"

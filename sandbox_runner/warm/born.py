@@ -95,7 +95,7 @@ class Cradle:
         self.pid = 0
         self.ready: dict[str, Any] = {}
         """What a child that waits said when it was ready; empty until then."""
-        self._waits = False
+        self._waits = self._taken = False
         self._listening: asyncio.Task[int] | None = None
         self.inner: dict[int, int] = {}
         self.channel, channel = socket.socketpair()
@@ -146,8 +146,8 @@ class Cradle:
         Raises:
             NotBornError: it could not, or ended.
         """
-        if self.ready:
-            return True
+        if self.ready or self._taken:  # the line of a job that has come has one reader, and it is not this
+            return bool(self.ready)
         listening = self._listening = asyncio.create_task(self._hear("ready"))
         try:
             async with _told_as_not_born(READY_S):
@@ -177,6 +177,7 @@ class Cradle:
             async with _told_as_not_born():
                 if not self.pid:
                     await self.conceive(process)
+                self._taken = True
                 await self._stop_listening()
                 self._send()
                 await self._hear("taken" if self._waits else "walled")

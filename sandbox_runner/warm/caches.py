@@ -1,4 +1,4 @@
-"""What torch's compiler keeps, made by us once an image: a header, the dummies, and the course's examples.
+"""What torch's compiler keeps, made by us once an image and card: a header, the dummies, and the course's examples.
 
 Law: every entry is code that is run by whoever reads it, so only our own is kept: made behind walls by parents that
 bear no learner's job, handed to jobs read-only, and nothing of a job ever comes back. The key names all that it
@@ -24,7 +24,9 @@ from sandbox_runner.warm.parent import Nest, Parent, start_parent
 
 _FACTS = "facts.json"
 _WELL, _ILL = "examples", "failed"
-_KINDS = (".h", ".gch", ".so", ".cpp", ".py", ".json", "")
+_KINDS = (".h", ".gch", ".so", ".cpp", ".py", ".json", ".best_config", "")
+_IN_ENTRIES = "triton"
+"""The folder of Triton's kernels: each entry of a compiled graph holds its own kernels too, and puts them there."""
 _LARGEST = 512 << 20
 _UNUSED_S = 60 * 86400.0
 
@@ -32,59 +34,67 @@ Use = Callable[[Parent], AsyncIterator[tuple[str, bool]]]
 """Runs examples of ours in a parent's children; gives the digest of each when it is over, and whether it went well."""
 
 
-def nest_of(sandbox: Bubblewrap, slot: int) -> Nest:
-    """Give what a parent is made with: with the compiler where what it keeps was made for this image."""
-    folder = _folder(sandbox.host.interpreter)
+def nest_of(sandbox: Bubblewrap, nest: Nest) -> Nest:
+    """Give what a parent is made with: with the compiler where what it keeps was made for this image and card."""
+    folder = _folder(sandbox.host.interpreter, nest.card)
     facts = _facts(folder)
     if not facts:
-        return Nest(slot)
+        return nest
     with suppress(OSError):
         os.utime(folder / _FACTS)  # it is used
-    return Nest(slot, compiled=str(folder), vectors=str(facts["vectors"]))
+    return replace(nest, compiled=str(folder), vectors=str(facts["vectors"]))
 
 
-def prepared(sandbox: Bubblewrap) -> frozenset[str]:
-    """Give the digests of the examples whose code is there already."""
-    return _listed(_facts(_folder(sandbox.host.interpreter)), _WELL)
+def prepared(sandbox: Bubblewrap, card: str = "") -> frozenset[str]:
+    """Give the digests of the examples whose code is there already, for the processor or for a card."""
+    return _listed(_facts(_folder(sandbox.host.interpreter, card)), _WELL)
 
 
-def failed(sandbox: Bubblewrap) -> frozenset[str]:
+def failed(sandbox: Bubblewrap, card: str = "") -> frozenset[str]:
     """Give the digests of the examples that did not end well when they were tried."""
-    return _listed(_facts(_folder(sandbox.host.interpreter)), _ILL)
+    return _listed(_facts(_folder(sandbox.host.interpreter, card)), _ILL)
 
 
-async def build(sandbox: Bubblewrap, slot: int) -> Nest:
+async def build(sandbox: Bubblewrap, nest: Nest) -> Nest:
     """Make the header and the dummies for this image, and try its vector instructions: some twenty seconds, once.
+
+    For a card there is nothing to make beforehand but the place: each child that waits on it compiles a kernel itself.
 
     Raises:
         SetupError: no parent with a compiler can be had here, or the folder cannot be written.
     """
-    folder = _folder(sandbox.host.interpreter)
+    folder = _folder(sandbox.host.interpreter, nest.card)
     with _open_workshop(folder) as workshop:
-        _give(workshop, sandbox, slot)
-        vectors = ""
-        for _ in range(2):  # once to try the instructions, once with what was found, as every parent will compile
-            parent = await start_parent(sandbox, Nest(slot, vectors=vectors, building=str(workshop)))
-            vectors = str(parent.ready.get("vectors", ""))
-            await parent.end()
+        vectors = "" if nest.card else await _dummies(sandbox, nest, workshop)
         await asyncio.to_thread(_merge, workshop, folder, {"vectors": vectors, "examples": []})
     await asyncio.to_thread(_sweep, folder, time.time())
-    return nest_of(sandbox, slot)
+    return nest_of(sandbox, nest)
 
 
-async def prepare(sandbox: Bubblewrap, slot: int, use: Use) -> None:
-    """Let examples of ours be compiled, and keep what comes of each beside what is there, as soon as it is over.
+async def _dummies(sandbox: Bubblewrap, nest: Nest, workshop: Path) -> str:
+    """Have parents compile there; give what was found of the CPU's vector instructions."""
+    _give(workshop, sandbox, nest.slot)
+    vectors = ""
+    for _ in range(2):  # once to try the instructions, once with what was found, as every parent will compile
+        parent = await start_parent(sandbox, replace(nest, vectors=vectors, building=str(workshop)))
+        vectors = str(parent.ready.get("vectors", ""))
+        await parent.end()
+    return vectors
+
+
+async def prepare(sandbox: Bubblewrap, nest: Nest, slot: int, use: Use) -> None:
+    """Let examples of ours be compiled in `slot`, and keep what comes of each beside what is there when it is over.
 
     Raises:
         SetupError: as `build`.
     """
-    nest = nest_of(sandbox, slot)
+    nest = nest_of(sandbox, nest)
     if not nest.compiled:
-        nest = await build(sandbox, slot)
+        nest = await build(sandbox, nest)
     folder = Path(nest.compiled)
     with _open_workshop(folder) as workshop:
         await asyncio.to_thread(shutil.copytree, folder, workshop, dirs_exist_ok=True)
-        _give(workshop, sandbox, 0)
+        _give(workshop, sandbox, slot)
         parent = await start_parent(sandbox, replace(nest, building=str(workshop)))
         try:
             async for digest, well in use(parent):
@@ -131,7 +141,9 @@ def _give(workshop: Path, sandbox: Bubblewrap, slot: int) -> None:
 def _merge(workshop: Path, folder: Path, facts: dict[str, object]) -> None:
     """Bring over what is new: regular files under their own names, for us to write and for everyone to read."""
     folder.mkdir(mode=0o755, exist_ok=True)
-    for here, _, names in os.walk(workshop):
+    for here, folders, names in os.walk(workshop):
+        if here == str(workshop):
+            folders[:] = [name for name in folders if name != _IN_ENTRIES]
         there = folder / Path(here).relative_to(workshop)
         there.mkdir(mode=0o755, exist_ok=True)
         for name in names:
@@ -169,13 +181,13 @@ def _facts(folder: Path) -> dict[str, object]:
         return {}
 
 
-def _folder(interpreter: Interpreter) -> Path:
+def _folder(interpreter: Interpreter, card: str) -> Path:
     cache = Path("/var/cache") if os.geteuid() == 0 else Path.home() / ".cache"
-    return cache / "tasree" / f"compiled-{_key(interpreter)}"
+    return cache / "tasree" / f"compiled-{_key(interpreter, card)}"
 
 
-def _key(interpreter: Interpreter) -> str:
-    """Name everything that compiled code depends on: the image's versions, its compiler, the CPU, and our dummies."""
+def _key(interpreter: Interpreter, card: str) -> str:
+    """Name all that compiled code depends on: the image's versions, its compiler, the CPU, our dummies, the card."""
     parts = [interpreter.python, interpreter.torch, interpreter.numpy, interpreter.inside, _cpu()]
     for program in ("g++", "as", "ld"):
         found = shutil.which(program, path="/usr/bin:/bin")
@@ -183,6 +195,7 @@ def _key(interpreter: Interpreter) -> str:
         parts.append(f"{real}:{real.stat().st_size}:{real.stat().st_mtime_ns}" if found else "none")
     dummies = Path(__file__).parent.parent / "harness" / "warm" / "preloading.py"
     parts.append(hashlib.sha256(dummies.read_bytes()).hexdigest())
+    parts += [card] if card else []
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 

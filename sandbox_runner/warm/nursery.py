@@ -35,7 +35,7 @@ Quiet = Callable[[], AbstractAsyncContextManager[None]]
 Improve = Callable[[], Awaitable[bool]]
 """Makes a part of what a better parent needs, in idle moments; False when there is nothing more to make.
 
-May be cancelled, and is asked again."""
+May be cancelled, and is asked again; so it is where it raises BusyError."""
 Hold = Callable[[], AbstractAsyncContextManager[str]]
 """Holds what a child needs while it is made to wait; gives why that is not to be had now, or nothing."""
 Prove = Callable[[Parent], Awaitable[str]]
@@ -319,6 +319,8 @@ class Nursery:
                 self._better = await improve()
             if self._better:
                 return
+        except BusyError:
+            return
         except SetupError as fault:
             self._note("not_improved", detail=str(fault)[:500])
         self._improve = None

@@ -51,6 +51,8 @@ class Nest:
     gpus: tuple[int, ...] = ()
     gpu_names: tuple[str, ...] = ()
     """Where its children are lent GPUs: as a job's. It touches none of them."""
+    card: str = ""
+    """What code compiled for those GPUs depends on: their name and driver; empty where nothing of theirs is kept."""
     depth: int = 2
     """How much of torch's compiler such a parent loads, as `harness/warm/preloading.py` says; 1 is the least."""
 

@@ -15,6 +15,7 @@ from bot.settings import load
 from bot.testing import FixedDice
 from content.schema import Course
 from sandbox_runner.protocol import (
+    Budget,
     Capabilities,
     Checked,
     Claim,
@@ -96,6 +97,25 @@ def _ratios(claim: Claim, point: float) -> Callable[[Job], Result]:
         return Result(job.id, job.kind, Ending.OK, ratios=ratios, stdout=Stream(head="?"))
 
     return rule
+
+
+async def test_a_budget_is_that_of_every_timed_example_and_of_no_exercise(course: Course) -> None:
+    asked: list[Job] = []
+
+    def rule(job: Job) -> Result:
+        asked.append(job)
+        return Result(job.id, job.kind, Ending.OK)
+
+    own: list[Job] = []
+    for budget in (None, Budget.QUICK):
+        own, asked = asked, []
+        async for _ in rehearsal.run_through(course, AnsweringRunner(rule), FixedDice(), budget=budget):
+            pass
+    timed = [job.kind is JobKind.TIME for job in asked]
+    assert any(timed)
+    assert [job.budget for job, is_timed in zip(asked, timed, strict=True) if is_timed] == [Budget.QUICK] * sum(timed)
+    others = [(job.kind, job.budget) for job, is_timed in zip(asked, timed, strict=True) if not is_timed]
+    assert others == [(job.kind, job.budget) for job, is_timed in zip(own, timed, strict=True) if not is_timed]
 
 
 async def test_an_example_that_fails_is_named_with_its_last_line(course: Course) -> None:

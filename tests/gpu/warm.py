@@ -14,6 +14,7 @@ import os
 import secrets
 import statistics
 import sys
+import tempfile
 import time
 import traceback
 from dataclasses import asdict, replace
@@ -72,6 +73,27 @@ print(json_of := __import__("json").dumps({{
     "descriptors": sorted({{os.readlink(e.path) for e in os.scandir("/proc/self/fd") if os.path.lexists(e.path)}}),
 }}))
 """
+EXAMPLES = ("compile/check_install.py", "compile/small_layers.py", "fusion/compiled.py")
+"""Examples of the course that compile; what is kept of them serves who runs them next."""
+FOUND = """
+from torch._dynamo.utils import counters
+found = counters["inductor"]
+print("found", found["fxgraph_cache_hit"], "new", found["fxgraph_cache_miss"])
+"""
+SPOIL = """
+import os  # compile
+spoilt = []
+for top in ("/compiled", "/tmp/torchinductor_learner"):
+    for folder, _, names in os.walk(top):
+        for name in names:
+            try:
+                with open(os.path.join(folder, name), "r+b") as entry:
+                    entry.write(b"spoilt")
+                spoilt.append(os.path.join(folder, name))
+            except OSError:
+                pass
+print(len(spoilt), spoilt[:3], sum(len(names) for _, _, names in os.walk("/compiled")))
+"""
 GOALS = {"waiting": 100.0, "forked": 8.0, "compiled": 10.0}
 
 
@@ -97,6 +119,7 @@ class Bench:
         self.python = python
         self.device = device
         self.wrong: list[str] = []
+        self.examples: tuple[str, ...] = ()
 
     @property
     def nursery(self) -> Nursery:
@@ -136,7 +159,7 @@ class Bench:
         for name in ("lib", "lib64", "bin", "sbin"):
             words += ["--symlink", f"usr/{name}", f"/{name}"]
         words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--chdir", "/tmp"]  # noqa: S108 - inside
-        for name in ("nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"):
+        for name in (f"nvidia{self.nursery.name.rpartition('gpu')[2]}", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"):
             words += ["--dev-bind-try", f"/dev/{name}", f"/dev/{name}"]
         began = time.perf_counter()
         pipe = asyncio.subprocess.PIPE
@@ -268,6 +291,42 @@ async def compiled(bench: Bench, rounds: int) -> None:
     bench.check("compiled", good=good, cold_over=round(ratio, 1), ms=ms, cold_ms=round(cold * 1e3), last=last)
 
 
+def _files(folder: str) -> list[Path]:
+    return [path for path in Path(folder).rglob("*") if path.is_file()] if folder else []
+
+
+async def prepared(bench: Bench) -> None:
+    """Have examples of the course compiled for this card as a runner at rest does, and time one that was."""
+    nursery, began = bench.nursery, time.monotonic()
+    improve = nursery._improve
+    better = await improve() if improve is not None else False
+    told: dict[str, object] = {"better": better, "seconds": round(time.monotonic() - began, 1)}
+    began = time.monotonic()
+    stands = await nursery.renew()
+    nest = nursery._make()
+    files = _files(nest.compiled)
+    told |= {"renewed_s": round(time.monotonic() - began, 1), "files": len(files), "card": nest.card}
+    told |= {"bytes": sum(path.stat().st_size for path in files), "detail": nursery.wall().detail}
+    facts = [json.loads(path.read_text(encoding="ascii")) for path in files if path.name == "facts.json"]
+    bench.check("preparing", good=better and stands and len(files) > 1, facts=facts, **told)
+    for name in bench.examples:
+        source = (ROOT / "content" / "lessons" / name).read_text(encoding="utf-8")
+        kind = JobKind.TIME if "# %%" in source else JobKind.RUN
+        cold = await bench.cold(source)
+        await bench.waits()
+        took, result = await bench.run(source, kind)
+        await bench.waits()
+        _, again = await bench.run(source + FOUND) if kind is JobKind.RUN else (0.0, result)
+        good = result.ending is Ending.OK and (kind is JobKind.TIME or again.stdout.head.endswith("new 0\n"))
+        ms = {"ms": round(took * 1e3), "cold_ms": round(cold * 1e3), "cold_over": round(cold / took, 1)}
+        bench.check("prepared", good=good, example=name, result=short(result), found=again.stdout.head[-60:], **ms)
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files if path.exists()}
+    await bench.waits()
+    _, result = await bench.run(SPOIL)
+    same = all(path.exists() and (path.stat().st_mtime_ns, path.read_bytes()) == was for path, was in before.items())
+    bench.check("unspoilt", good=same and result.stdout.head.startswith("0 "), result=short(result))
+
+
 async def passing(bench: Bench) -> None:
     """See whether anything of a job is left for the next, and that each has a child of its own."""
     seen: set[int] = set()
@@ -313,24 +372,30 @@ async def kinds(bench: Bench) -> None:
 
 async def main(call: argparse.Namespace) -> int:
     """Try everything, each part though another failed."""
-    settings = replace(read_settings(), lock=Path(f"/tmp/tasree-warm-{os.getpid()}"))  # noqa: S108 - ours alone
+    examples = Path(tempfile.mkdtemp(prefix="tasree-examples-"))
+    for name in (named := EXAMPLES[:: 2 if call.dry_run else 1]):
+        (examples / Path(name).name).write_bytes((ROOT / "content" / "lessons" / name).read_bytes())
+    lock = Path(f"/tmp/tasree-warm-{os.getpid()}")  # noqa: S108 - ours alone
+    settings = replace(read_settings(), lock=lock, examples=examples)
     device = "cuda"
     if call.dry_run:
         device = "cpu"
         vars(assembly).update(find_gpus=lambda: (0,), open_watch=lambda _: Looked())
     bench = Bench(await assembly.assemble(settings, 2), settings.python, device)
+    bench.examples = named
     keeping: list[asyncio.Task[None]] = []
     began = time.monotonic()
     parts: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
         ("starts", lambda: starts(bench, call.rounds)),
         ("compiled", lambda: compiled(bench, max(2, call.rounds // 2))),
+        ("prepared", lambda: prepared(bench)),
         ("passing", lambda: passing(bench)),
         ("looks", lambda: looks(bench)),
         ("kinds", lambda: kinds(bench)),
     )
     try:
         await parents(bench)
-        keeping += [asyncio.create_task(one.keep(lambda _: None, lambda: True)) for one in bench.assembled.nurseries]
+        keeping += [asyncio.create_task(one.keep(lambda _: None, lambda: False)) for one in bench.assembled.nurseries]
         for name, part in parts:
             try:
                 await part()

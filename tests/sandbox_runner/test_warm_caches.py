@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox_runner import assembly
+from sandbox_runner import assembly, preparing
 from sandbox_runner.protocol import Ending, Job, JobKind, Limits, Machine, Result
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap, open_bubblewrap
 from sandbox_runner.sandbox.host import SandboxSettings
@@ -117,7 +117,10 @@ def test_only_new_regular_files_of_known_kinds_are_brought_over(tmp_path: Path) 
     folder, workshop = _kept(tmp_path / "kept"), tmp_path / "workshop"
     secret = tmp_path / "secret.py"
     secret.write_text("of the host")
-    for name, content in (("ab/entry.py", "changed"), ("cd/new.so", "code"), ("cd/run.sh", "#!"), ("facts.json", "x")):
+    for name, content in (
+        ("ab/entry.py", "changed"), ("cd/new.so", "code"), ("cd/run.sh", "#!"), ("facts.json", "x"),
+        ("triton/0/KEY/kernel.json", "in its entry too"), ("cd/triton/tuned.best_config", "{}"),
+    ):  # fmt: skip
         path = workshop / name
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(content)
@@ -125,7 +128,9 @@ def test_only_new_regular_files_of_known_kinds_are_brought_over(tmp_path: Path) 
     os.mkfifo(workshop / "cd" / "pipe.py")
     caches._merge(workshop, folder, {"vectors": "1", "examples": ["digest"]})
     assert (folder / "ab" / "entry.py").read_text() == "good = True"
-    assert sorted(path.name for path in (folder / "cd").iterdir()) == ["new.so"]
+    assert sorted(path.name for path in (folder / "cd").iterdir()) == ["new.so", "triton"]
+    assert (folder / "cd" / "triton" / "tuned.best_config").exists()
+    assert not (folder / "triton").exists()
     assert ((folder / "cd" / "new.so").stat().st_mode & 0o777) == 0o755
     assert json.loads((folder / "facts.json").read_text()) == {"vectors": "1", "examples": ["digest"]}
 
@@ -158,8 +163,8 @@ def test_examples_are_the_files_of_a_folder_that_can_be_read_and_are_small(tmp_p
     (tmp_path / "lesson" / "large.py").write_text("#" * (65 << 10))
     (tmp_path / "lesson" / "torn.py").write_bytes(b"\xff")
     (tmp_path / "lesson" / "one.txt").write_text("1")
-    assert assembly._examples(tmp_path) == {str(tmp_path / "lesson" / "one.py"): "print(1)"}
-    assert assembly._examples(tmp_path / "nowhere") == assembly._examples(None) == {}
+    assert preparing.read_examples(tmp_path) == {str(tmp_path / "lesson" / "one.py"): "print(1)"}
+    assert preparing.read_examples(tmp_path / "nowhere") == preparing.read_examples(None) == {}
 
 
 async def test_an_example_that_failed_once_is_not_tried_again_by_itself_but_when_it_is_asked_for(
@@ -167,15 +172,15 @@ async def test_an_example_that_failed_once_is_not_tried_again_by_itself_but_when
 ) -> None:
     folder = _kept(sandbox.host.folder / "kept")
     (folder / "facts.json").write_text('{"vectors": "1"}')
-    monkeypatch.setattr(caches, "_folder", lambda _: folder)
-    monkeypatch.setattr(caches, "nest_of", lambda _, slot: Nest(slot, (), compiled=str(folder), vectors="1"))
+    monkeypatch.setattr(caches, "_folder", lambda *_: folder)
+    place = preparing.Place(Nest(7, ()))
     sources = {"good": "print('compile')", "bad": "1 / 0  # compile", "plain": "print(1)"}
-    told = await assembly._prepare(sandbox, 7, sources, caches.prepared(sandbox) | caches.failed(sandbox))
+    told = await preparing.prepare_sources(sandbox, place, sources, caches.prepared(sandbox) | caches.failed(sandbox))
     assert told == {"good": "ok", "bad": "py_error", "plain": "plain"}
     assert (len(caches.prepared(sandbox)), len(caches.failed(sandbox))) == (1, 1)
-    told = await assembly._prepare(sandbox, 7, sources, caches.prepared(sandbox) | caches.failed(sandbox))
+    told = await preparing.prepare_sources(sandbox, place, sources, caches.prepared(sandbox) | caches.failed(sandbox))
     assert told == {"good": "kept", "bad": "kept", "plain": "plain"}
-    told = await assembly._prepare(sandbox, 7, sources, caches.prepared(sandbox))
+    told = await preparing.prepare_sources(sandbox, place, sources, caches.prepared(sandbox))
     assert (told["good"], told["bad"]) == ("kept", "py_error")
 
 
@@ -195,7 +200,7 @@ async def test_an_example_of_the_course_is_found_compiled(learners_python: Path,
     sandbox = await open_bubblewrap(SandboxSettings(str(learners_python)))
     parent: Parent | None = None
     try:
-        parent = await start_parent(sandbox, caches.nest_of(sandbox, 7))
+        parent = await start_parent(sandbox, caches.nest_of(sandbox, Nest(7)))
         result = await _run(SandboxWorker(OnlyWaited(parent), Machine()), example + HITS)
         words = result.stdout.head.split()
         assert (result.ending, words[-4], words[-2:]) == (Ending.OK, "hits", ["misses", "0"]), result.stderr

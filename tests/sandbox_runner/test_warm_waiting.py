@@ -25,7 +25,7 @@ from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.sandbox.port import Staged
 from sandbox_runner.sandbox.watchdog import tree
 from sandbox_runner.warm.nursery import Nursery, Rules
-from sandbox_runner.warm.parent import Nest, Parent
+from sandbox_runner.warm.parent import Nest, Parent, start_parent
 from sandbox_runner.warm.starting import WarmStart
 from sandbox_runner.worker import SandboxWorker
 
@@ -160,6 +160,23 @@ async def test_a_child_that_waits_serves_one_job_and_another_takes_its_place(san
         assert [pid for pid in pids if running(pid)] == []
         await found.lender.give_back("")
         assert len(found.held) >= 3
+
+
+async def test_whoever_waits_for_a_child_to_be_ready_takes_no_word_that_is_meant_for_its_job(
+    sandbox: Bubblewrap,
+) -> None:
+    parent = await start_parent(sandbox, Nest(slot=7, modules=()))
+    try:
+        child = await parent.expect()
+        bearing = asyncio.create_task(parent.bear(Staged("test", b"print(1)", "mine.py", Limits()), child))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        await child.lines.hear_ready()
+        jailed = await bearing
+        await jailed.kill()
+        await jailed.wait()
+    finally:
+        await parent.end()
 
 
 async def test_a_job_whose_walls_are_others_gets_a_fork_and_leaves_the_child_waiting(sandbox: Bubblewrap) -> None:

@@ -240,7 +240,8 @@ def awake(threads: int, code: bytes) -> None:
 
 
 def _chain(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    return x.sin() * 2 + 1
+    """Be a graph that no example has: what is kept of theirs must not spare anyone the compiling that wakes all up."""
+    return x.sin() * 2.0009765625 + 1
 
 
 def _imported(name: str) -> bool:
