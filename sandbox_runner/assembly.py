@@ -199,7 +199,9 @@ async def _with_gpus(
         raise SetupError(message)
     if not numbers:
         return inner, sandbox.setting, ()
-    watches = await asyncio.gather(*(asyncio.to_thread(open_watch, number) for number in numbers))
+    watches = await asyncio.gather(
+        *(asyncio.to_thread(open_watch, number, sandbox.host.may_be_jobs) for number in numbers)
+    )
     gpus = tuple(watch.gpu for watch in watches)
     nodes = ", ".join(f"/dev/nvidia{number}" for number in numbers)
     shown = f"{named([gpu.name for gpu in gpus])}, driver {gpus[0].driver or 'unknown'}, {nodes}"

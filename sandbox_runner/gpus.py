@@ -40,7 +40,7 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What one look saw. `holders` are pids that have the GPU open, ours left out; `busy` is a share of 1."""
+    """What one look saw. `holders` are pids of what may be a job's that have it open; `busy` is a share of 1."""
 
     used_bytes: int | None = None
     holders: frozenset[int] = frozenset()
@@ -76,11 +76,16 @@ class _Process(ctypes.Structure):
 
 @dataclass(slots=True)
 class Watch:
-    """Looks at one GPU from outside. Each look may block in the driver: call it in a thread."""
+    """Looks at one GPU from outside. Each look may block in the driver: call it in a thread.
+
+    `counts` says of a pid whether it may be a job's. Whoever only asks the driver (a monitor, another runner of this
+    host) has every GPU's node open too, and leaves nothing on it; what others compute there is seen by its memory.
+    """
 
     gpu: Gpu
     proc: Path = Path("/proc")
     kernel_log: Path = Path("/dev/kmsg")
+    counts: Callable[[int], bool] = lambda _: True
     _log: int = -1
     _library: ctypes.CDLL | None = None
     _device: ctypes.c_void_p = field(default_factory=ctypes.c_void_p)
@@ -89,7 +94,8 @@ class Watch:
         """Look once; not `at_work`, only at who holds how much of it, which every job waits for."""
         holders = _openers(self.proc, self.gpu.minor) | self._computing()
         busy, mhz = (self._busy(), self.clock()) if at_work else (None, None)
-        return Sight(self._used(), frozenset(holders - {os.getpid()}), busy, mhz)
+        counted = frozenset(pid for pid in holders - {os.getpid()} if self.counts(pid))
+        return Sight(self._used(), counted, busy, mhz)
 
     def begin_listening(self) -> None:
         """Read the kernel's log from here on, where this user may."""
@@ -192,9 +198,10 @@ def watch_strain(minors: Sequence[int] = (), dev: Path = Path("/dev")) -> Strain
     return Strain(tuple(_opened(minor).health for minor in found) if minors or len(found) == 1 else ())
 
 
-def open_watch(minor: int) -> Watch:
+def open_watch(minor: int, counts: Callable[[int], bool]) -> Watch:
     """Open what there is to look with; without NVIDIA's library only device nodes and descriptors are seen."""
     watch = _opened(minor)
+    watch.counts = counts
     watch.begin_listening()
     return watch
 

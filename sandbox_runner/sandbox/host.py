@@ -29,6 +29,7 @@ from sandbox_runner.spawning import started
 BASE_UID = 64100
 PROGRAMS_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _INSIDE_UID = 1000
+_MOST_SLOTS = 4096
 _HARNESS = Path(__file__).resolve().parent.parent / "harness"
 _LAUNCH = Path(__file__).resolve().with_name("launch.py")
 _TOTAL_FILES_BYTES = 16 << 20
@@ -102,6 +103,18 @@ class Host:
     def uid_of(self, slot: int) -> int:
         """Give the kernel uid of a slot; for who is root."""
         return self._settings.base_uid + slot
+
+    def may_be_jobs(self, pid: int) -> bool:
+        """Whether a process may be a job's, or come of one; of what cannot be told it may."""
+        try:
+            if not self.root:
+                return os.readlink(f"/proc/{pid}/ns/pid") != os.readlink("/proc/self/ns/pid")
+            with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as status:
+                words = status.read().partition("\nUid:")[2].split(None, 4)[:4]
+        except OSError:
+            return True
+        first = self._settings.base_uid
+        return not words or any(first <= int(uid) < first + _MOST_SLOTS for uid in words)
 
     def shown_uid(self, job: Staged) -> int:
         """The uid that the learner's code sees."""

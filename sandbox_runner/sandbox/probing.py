@@ -85,7 +85,8 @@ except OSError:
     pass
 print(made)
 """
-_MEMORY = "held = []\nfor _ in range(64): held.append(b'x' * (8 << 20))\n"
+_MEMORY = "import time\nheld = []\nfor _ in range(64): held.append(b'x' * (8 << 20))\ntime.sleep(1)\n"
+"""It is held for a while: a fast host gives so much within one pause of a watchdog."""
 _DAEMON = """
 import os, time
 if os.fork() == 0:

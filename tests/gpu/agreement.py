@@ -1,6 +1,7 @@
 """Holds our timings on a GPU against Triton's do_bench and a kernel that sleeps, and prints a line of JSON for each.
 
-Usage: python tests/gpu/agreement.py [PYTHON]: an interpreter with torch and triton for the GPU, this one unless given.
+Usage: python tests/gpu/agreement.py [PYTHON [sleep] [values] [works]]: an interpreter with torch and triton for the GPU,
+this one unless given.
 Ends with 1 where a work of at least 100 µs differs by more than 3 %, the time of `torch.cuda._sleep` is not linear
 in its cycles within 3 %, or zeros are not told from random values. No walls: the snippets are ours.
 
@@ -108,7 +109,8 @@ async def values(python: str) -> bool:
 async def main() -> int:
     """Hold everything against each other."""
     python = sys.argv[1] if len(sys.argv) > 1 else sys.executable
-    good = [await sleep(python), await values(python), await works(python)]
+    parts = {"sleep": sleep, "values": values, "works": works}
+    good = [await parts[name](python) for name in sys.argv[2:] or parts]
     return 0 if all(good) else 1
 
 

@@ -40,6 +40,7 @@ CASE_S, ALL_S = 60.0, 360.0
 NEXT = "import torch\nprint(int(torch.arange(10, device='cuda').sum()))"
 STAND_IN = "print('stand-in')"
 SETTLED_S = 5.0
+SLOTS = 32
 SLACK_BYTES = 64 << 20
 
 
@@ -109,14 +110,16 @@ def _left(before: Sight, now: Sight, ours: Ours) -> Iterator[str]:
             yield f"{over >> 20} MiB are still in use"
 
 
+def _uid_of(pid: int) -> int:
+    with contextlib.suppress(OSError, IndexError):
+        return int(Path(f"/proc/{pid}/status").read_text().partition("\nUid:")[2].split()[0])
+    return -1
+
+
 def _survivors(base_uid: int, settled: set[int]) -> list[str]:
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, IndexError):
-            uid = int((folder / "status").read_text().partition("\nUid:")[2].split()[0])
-            if base_uid <= uid < base_uid + 16 and int(folder.name) not in settled:
-                found.append(f"process {folder.name} of uid {uid}")
-    return found
+    there = {int(folder.name): _uid_of(int(folder.name)) for folder in Path("/proc").glob("[0-9]*")}
+    ours = {pid: uid for pid, uid in there.items() if base_uid <= uid < base_uid + SLOTS and pid not in settled}
+    return [f"process {pid} of uid {uid}" for pid, uid in sorted(ours.items())]
 
 
 async def _try(host: Host, case: dict[str, Any]) -> dict[str, Any]:
@@ -214,13 +217,15 @@ async def _main(call: argparse.Namespace) -> int:
     if call.only:
         cases = [case for case in cases if case["id"] in call.only]
     numbers = read_settings().gpus or find_gpus()
-    watch = open_watch(numbers[0]) if numbers and not call.dry_run else None
+    settings = read_settings()
+    first = settings.base_uid
+    of_a_slot = lambda pid: first <= _uid_of(pid) < first + SLOTS  # noqa: E731 - one expression
+    watch = open_watch(numbers[0], of_a_slot) if numbers and not call.dry_run else None
     before = watch.look() if watch else None
     _say(kind="host", dry_run=call.dry_run, **_host_line(watch, before))
     if watch is None and not call.dry_run:
         _say(kind="summary", right=False, why="no NVIDIA GPU on this host; --dry-run tries this program without one")
         return 1
-    settings = read_settings()
     assembled = await assemble(settings, 2)
     host = Host(assembled, call.dry_run, settings.base_uid, watch, before, began + ALL_S)
     counts: Counter[str] = Counter()
@@ -277,10 +282,12 @@ async def _warmed(assembled: Assembled, keeping: list["asyncio.Task[None]"]) -> 
     missing = []
     for nursery in assembled.nurseries:
         began = time.monotonic()
-        if not await nursery.renew():
-            missing.append(nursery.name)
+        stands = await nursery.renew() or await nursery.renew()
         _say(kind="warm", wall=asdict(nursery.wall()), seconds=round(time.monotonic() - began, 1))
-        keeping.append(asyncio.create_task(nursery.keep(lambda _: None, lambda: True)))
+        if not stands:
+            missing.append(nursery.name)
+            continue  # one that is tried again beside the cases has processes that look like theirs
+        keeping.append(asyncio.create_task(nursery.keep(lambda _: None, lambda: False)))
     return missing
 
 

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -59,14 +60,21 @@ def _whole(call: argparse.Namespace) -> int:
         (Path(folder) / "claims").mkdir()
         lanes = _lanes(gpus if "cuda" in call.devices else (), cores, "cpu" in call.devices)
         soon = ends - (LAST_S if several else 0.0)
-        files = [_started(call, folder, number, *lane, ends=soon) for number, lane in enumerate(lanes)]
-        for process, _ in files:
-            process.wait()
-        if several:
-            last = _started(call, folder, len(lanes), gpus, cores, ends=ends)
-            last[0].wait()
-            files.append(last)
-        return _joined(call, [path for _, path in files], len(gpus))
+        files = []
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        try:
+            for number, lane in enumerate(lanes):
+                files.append(_started(call, folder, number, *lane, ends=soon))
+            for process, _ in files:
+                process.wait()
+            if several:
+                files.append(_started(call, folder, len(lanes), gpus, cores, ends=ends))
+                files[-1][0].wait()
+        finally:  # what was recorded until it was ended counts
+            for process, _ in files:
+                process.terminate()
+            joined = _joined(call, [path for _, path in files], len(gpus))
+        return joined
 
 
 def _gpus() -> tuple[int, ...]:

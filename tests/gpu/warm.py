@@ -380,7 +380,7 @@ async def main(call: argparse.Namespace) -> int:
     device = "cuda"
     if call.dry_run:
         device = "cpu"
-        vars(assembly).update(find_gpus=lambda: (0,), open_watch=lambda _: Looked())
+        vars(assembly).update(find_gpus=lambda: (0,), open_watch=lambda *_: Looked())
     bench = Bench(await assembly.assemble(settings, 2), settings.python, device)
     bench.examples = named
     keeping: list[asyncio.Task[None]] = []

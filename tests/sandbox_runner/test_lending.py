@@ -164,6 +164,13 @@ def test_who_has_a_node_open_is_found_by_its_descriptors(tmp_path: Path) -> None
     assert Watch(Gpu(0), tmp_path).look() == Sight(holders=frozenset({11, 14}))
 
 
+def test_who_cannot_be_of_a_job_holds_nothing(tmp_path: Path) -> None:
+    for pid in (11, 14):
+        (tmp_path / str(pid) / "fd").mkdir(parents=True)
+        (tmp_path / str(pid) / "fd" / "7").symlink_to("/dev/nvidia0")
+    assert Watch(Gpu(0), tmp_path, counts=lambda pid: pid == 14).look() == Sight(holders=frozenset({14}))
+
+
 def test_the_drivers_faults_are_read_from_the_kernels_log_from_the_start_on(tmp_path: Path) -> None:
     log = tmp_path / "kmsg"
     log.write_text("6,1,2,-;NVRM: Xid (PCI:0000:00:06): 13, old\n")
@@ -211,7 +218,7 @@ class _Library:
 
 def test_nvidias_library_is_asked_for_the_gpu_of_the_node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sandbox_runner.gpus._load", _Library)
-    watch = open_watch(3)
+    watch = open_watch(3, lambda _: True)
     watch.proc = tmp_path
     assert (watch.gpu.name, watch.gpu.memory_bytes) == ("NVIDIA H200", 141 << 30)
     assert watch.look() == Sight(1 << 30, frozenset({4321}), 1.0, 1980)
@@ -219,6 +226,6 @@ def test_nvidias_library_is_asked_for_the_gpu_of_the_node(monkeypatch: pytest.Mo
 
 def test_without_nvidias_library_nothing_is_guessed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sandbox_runner.gpus._LIBRARIES", ("libno-such-library.so.9",))
-    watch = open_watch(0)
+    watch = open_watch(0, lambda _: True)
     watch.proc = tmp_path
     assert watch.look() == Sight()

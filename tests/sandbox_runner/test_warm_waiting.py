@@ -240,6 +240,26 @@ async def test_code_that_sets_what_a_library_reads_when_it_is_loaded_starts_cold
         assert (await found.run("import os\nprint(os.environ['OMP_NUM_THREADS'])")).start == "warm"
 
 
+async def test_what_comes_of_a_job_may_hold_a_gpu_and_whoever_only_looks_at_it_does_not(
+    sandbox: Bubblewrap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may = sandbox.host.may_be_jobs
+    for as_root in {sandbox.host.root, False}:  # an ordinary user's jobs are told by their namespaces
+        monkeypatch.setattr(sandbox.host, "root", as_root)
+        assert not may(os.getpid())
+        assert may(2**22 + 1)  # gone, or never there
+    monkeypatch.undo()
+    parent = await start_parent(sandbox, Nest(slot=7, modules=()))
+    try:
+        child = await parent.expect()
+        for as_root in {sandbox.host.root, False}:
+            monkeypatch.setattr(sandbox.host, "root", as_root)
+            assert all(may(pid) for pid in (parent.pid, *tree(child.lines.pid)))
+        monkeypatch.undo()
+    finally:
+        await parent.end()
+
+
 async def test_the_lender_knows_the_children_that_wait_by_their_pids_and_bytes(sandbox: Bubblewrap) -> None:
     async with served(sandbox) as found:
         pid = await found.waits()
