@@ -222,6 +222,8 @@ async def _inodes(attempt: Try, slot: int) -> str:
 async def _counted(attempt: Try, slot: int, source: str, most: int, limits: Limits = _LIMITS) -> str:
     result = await _one(attempt, source, slot, limits)
     said = result.stdout.head.strip()
+    if result.ending is Ending.PROC_LIMIT:  # ended from outside before it could say how far it came
+        return ""
     if not said.isdigit():
         return f"not proven: {_why(result)}"
     return "" if int(said) <= most else f"{said} passed a limit of {most}"

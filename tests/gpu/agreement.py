@@ -1,7 +1,7 @@
 """Holds our timings on a GPU against Triton's do_bench and a kernel that sleeps, and prints a line of JSON for each.
 
-Usage: python tests/gpu/agreement.py [PYTHON [sleep] [values] [works]]: an interpreter with torch and triton for the GPU,
-this one unless given.
+Usage: python tests/gpu/agreement.py [PYTHON [PART]...]: an interpreter with torch and triton for the GPU, this one
+unless given; the parts are sleep, values and works.
 Ends with 1 where a work of at least 100 µs differs by more than 3 %, the time of `torch.cuda._sleep` is not linear
 in its cycles within 3 %, or zeros are not told from random values. No walls: the snippets are ours.
 

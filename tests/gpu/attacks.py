@@ -64,7 +64,8 @@ class Host:
     @property
     def settled(self) -> set[int]:
         """The processes that are no job's: warm parents and children that wait."""
-        roots = [pid for nursery in self.assembled.nurseries for pid in nursery.pids()]
+        parents = [one for each in self.assembled.nurseries for one in (each._parent, each._coming, *each._retired)]
+        roots = [parent.launcher for parent in parents if parent is not None]
         roots += [child.lines.pid for nursery in self.assembled.nurseries for child in nursery.children()]
         return {pid for root in roots for pid in tree(root)}
 
@@ -104,7 +105,8 @@ def _silent(_: Progress) -> None:
 def _left(before: Sight, now: Sight, ours: Ours) -> Iterator[str]:
     if more := now.holders - before.holders - ours.holders:
         yield f"held by {sorted(more)}"
-    if now.used_bytes is not None and before.used_bytes is not None:
+    weighed = ours.used_bytes is not None  # a child that is being made holds nobody knows yet how much
+    if weighed and now.used_bytes is not None and before.used_bytes is not None:
         over = now.used_bytes - before.used_bytes - (ours.used_bytes or 0)
         if over > SLACK_BYTES:
             yield f"{over >> 20} MiB are still in use"
