@@ -1,0 +1,70 @@
+"""The same code and the small numbers it makes at other places in memory for each block: places decide speed, too.
+
+Two equal loops differed by 3 to 15 % in one process of 75, for as long as it lived, and a copy of the slower one's code
+was as fast as the other (CPython 3.11, AMD EPYC): a processor confuses places whose last twelve bits are the same. What
+is measured is the code, not its place, so each block meets another, as likely a bad one for every variant.
+Law: a copy differs in nothing but its place, and every copy is kept: another could lie where one was let go.
+"""
+
+import types
+from collections.abc import Iterable, Mapping
+
+PLACES = 61
+"""A prime: the four blocks of a round do not meet the same few places again and again. They span several pages."""
+_LEAST_PLACES, _MOST_BYTES, _MOST_FUNCTIONS = 7, 1 << 20, 64
+_HOLDS_CODE = ("compile", "dynamo", "jit", "__code__")
+"""What is written in a source whose functions are known to somebody by their code, and must keep it."""
+_STEP, _MOST_HELD = 37, 127
+
+
+class Copies:
+    """One piece of code, several times."""
+
+    def __init__(self, code: types.CodeType) -> None:
+        places = max(min(PLACES, _MOST_BYTES // _size(code)), _LEAST_PLACES)
+        self._all = [code, *(_again(code) for _ in range(places - 1))]
+
+    def at(self, turn: int) -> types.CodeType:
+        """Give the copy whose turn it is."""
+        return self._all[turn % len(self._all)]
+
+
+class Movable:
+    """Functions of the learner's file, as far as their names lead to them, and the copies of their code."""
+
+    def __init__(self, names: Mapping[str, object], source: str, filename: str) -> None:
+        found: dict[int, types.FunctionType] = {}
+        if not any(word in source for word in _HOLDS_CODE):
+            _find(names.values(), filename, found, set())
+        self._all = [(function, Copies(function.__code__)) for function in found.values()]
+
+    def move(self, turn: int) -> None:
+        """Let each function run the copy whose turn it is."""
+        for function, copies in self._all:
+            function.__code__ = copies.at(turn)
+
+
+def stir(turn: int) -> object:
+    """Give some numbers to be held during a block: those that it makes lie elsewhere than in the block before."""
+    count = turn * _STEP % _MOST_HELD
+    return [1 << 20 | one for one in range(count)], [float(one) for one in range(count)]
+
+
+def _again(code: types.CodeType) -> types.CodeType:
+    inner = tuple(_again(const) if isinstance(const, types.CodeType) else const for const in code.co_consts)
+    return code.replace(co_consts=inner)
+
+
+def _size(code: types.CodeType) -> int:
+    return len(code.co_code) * 2 + sum(_size(const) for const in code.co_consts if isinstance(const, types.CodeType))
+
+
+def _find(values: Iterable[object], filename: str, found: dict[int, types.FunctionType], classes: set[int]) -> None:
+    """Find functions of the file among values and in plain classes among them, up to the most that are moved."""
+    for value in list(values):
+        if type(value) is types.FunctionType and value.__code__.co_filename == filename:
+            if len(found) < _MOST_FUNCTIONS:
+                found[id(value)] = value
+        elif type(value) is type and id(value) not in classes and len(classes) < _MOST_FUNCTIONS:
+            classes.add(id(value))
+            _find(vars(value).values(), filename, found, classes)
