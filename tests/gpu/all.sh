@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs all of tests/gpu in one go on a GPU host: tests/gpu/all.sh [--out FOLDER] [--scale PERCENT] [PART]...
 #
-# Without a PART, all of them: probe several attacks warm agreement forgeries mistakes inspect record models (and
-# examples, which record runs too, only by name). Each writes FOLDER/PART.jsonl and FOLDER/PART.log (default: gpu-out) and is ended at its
-# time; --scale 50 halves every time. What measures by itself runs beside what does so on another GPU and other cores;
-# models and record have the host to themselves, and all of its GPUs. With two H200 the whole takes about nine minutes.
+# Without a PART, all of them: probe several attacks_warm warm agreement forgeries mistakes inspect record models; only by
+# name: attacks, the same cases started cold, and examples, which record runs too. Each writes FOLDER/PART.jsonl and
+# FOLDER/PART.log (default: gpu-out) and is ended at its time; --scale 50 halves every time. What measures by itself runs
+# beside what does so on another GPU and other cores; models and record have the host to themselves, and all of its GPUs.
+# With two H200 the whole takes about a quarter of an hour.
 # Prints a line for each part; exit status 1 when one did not end well.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -13,17 +14,17 @@ while [ $# -gt 0 ]; do
     case $1 in
     --out) out=$2 && shift 2 ;;
     --scale) scale=$2 && shift 2 ;;
-    -*) sed -n 2,9p "$0" >&2 && exit 2 ;;
+    -*) sed -n 2,10p "$0" >&2 && exit 2 ;;
     *) chosen+=("$1") && shift ;;
     esac
 done
 mkdir -p "$out"
 . tests/gpu/setup.sh >"$out/setup.log" 2>&1
 learners=$TASREE_SANDBOX_PYTHON
-declare -A seconds=([probe]=60 [several]=90 [attacks]=150 [warm]=120 [agreement]=90 [forgeries]=150 [mistakes]=200 [inspect]=110
-    [examples]=400 [record]=190 [models]=330)
+declare -A seconds=([probe]=60 [several]=90 [attacks]=400 [attacks_warm]=180 [warm]=260 [agreement]=150 [forgeries]=170
+    [mistakes]=220 [inspect]=110 [examples]=400 [record]=300 [models]=330)
 wanted=("${chosen[@]}")
-[ ${#wanted[@]} -gt 0 ] || wanted=(probe several attacks warm agreement forgeries mistakes inspect record models)
+[ ${#wanted[@]} -gt 0 ] || wanted=(probe several attacks_warm warm agreement forgeries mistakes inspect record models)
 for part in "${wanted[@]}"; do
     [ -n "${seconds[$part]:-}" ] || { echo "no such part: $part; there are: ${!seconds[*]}" >&2 && exit 2; }
 done
@@ -37,13 +38,14 @@ command_of() { # PART SECONDS
     probe) echo "$runner -m sandbox_runner probe" ;;
     several) echo "$runner tests/gpu/examples.py --several" ;;
     attacks) echo "$runner tests/gpu/attacks.py" ;;
+    attacks_warm) echo "$runner tests/gpu/attacks.py --warm" ;;
     warm) echo "$runner tests/gpu/warm.py" ;;
     agreement) echo "$runner tests/gpu/agreement.py $learners" ;;
     forgeries) echo "$runner tests/gpu/forgeries.py $learners" ;;
     mistakes) echo "$runner tests/gpu/mistakes.py $learners" ;;
     inspect) echo "$runner tests/gpu/inspecting.py" ;;
     examples) echo "$runner tests/gpu/examples.py" ;;
-    record) echo "$runner tests/gpu/record.py --seconds $(($2 - 30)) --out $out/record.json" ;;
+    record) echo "$runner tests/gpu/record.py --seconds $(($2 - 110)) --out $out/record.json" ;;
     models) echo "$learners tests/gpu/models.py --seconds $(($2 - 25))" ;;
     esac
 }
@@ -73,13 +75,13 @@ lane() { # GPUS CORES PART...: those of these parts that are wanted, one after t
 all=$(paste -sd, <<<"$gpus")
 [ -n "$all" ] || { echo "no NVIDIA GPU on this host" >&2 && exit 1; }
 if [ "$first" = "$last" ]; then
-    lane "$all" "0-$((cores - 1))" probe several attacks warm agreement forgeries mistakes inspect examples record models || failed=1
+    lane "$all" "0-$((cores - 1))" probe several attacks attacks_warm warm agreement forgeries mistakes inspect examples record models || failed=1
 else
     half=$((cores / 2))
     lane "$all" "0-$((cores - 1))" several || failed=1
-    lane "$first" "0-$((half - 1))" attacks probe agreement forgeries warm &
+    lane "$first" "0-$((half - 1))" attacks attacks_warm probe agreement forgeries &
     one=$!
-    lane "$last" "$half-$((cores - 1))" inspect mistakes || failed=1
+    lane "$last" "$half-$((cores - 1))" warm inspect mistakes || failed=1
     wait $one || failed=1
     lane "$all" "0-$((cores - 1))" examples record models || failed=1
 fi
