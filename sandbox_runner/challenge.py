@@ -7,6 +7,7 @@ No expected value ever enters the child.
 
 import hashlib
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sandbox_runner import agreement
@@ -55,6 +56,12 @@ class Challenges:
         seeds = [(seed + 0x9E3779B1 * i) & 0xFFFFFFFF for i in reversed(range(sets))]
         seat = self.seats[variant]
         await seat.harness.ask(Done, "prepare", variant=seat.number, seeds=seeds, n=self.n)
+
+    async def prepare_turns(self, variant: int, turns: Sequence[int]) -> None:
+        """Have a few new inputs made, and given to the calls of the next block in the order that `turns` names."""
+        seeds = [self.seed() for _ in range(max(turns) + 1)]
+        seat = self.seats[variant]
+        await seat.harness.ask(Done, "prepare", variant=seat.number, seeds=[seeds[turn] for turn in turns], n=self.n)
 
     def sets(self, block_ns: float, calls: int) -> int:
         """Give how many inputs a block rotates over: making them may take half the block's own time."""

@@ -17,6 +17,9 @@ _MOST_GROWTH, _MOST_STEPS = 16.0, 12
 _MEMORY_TRIES, _MANY_TRIES, _MOST_TRIES, _QUICK_SHARE = 5, 8, 16, 0.75
 _MOST_TOGETHER, _LEAST_TOGETHER, _TOGETHER_NS = 128, 8, 20_000_000
 _TOGETHER_TIMES, _TOGETHER_PROVEN, _TOGETHER_CALL_NS, _LEAST_LEFT_NS = 2.5, 8.0, 3_000, 2e9
+_TURNS_TIMES, _TURNS_CALL_NS, _QUICKLY_MADE_NS = 4.0, 1_000, 200_000
+_TURNS = {True: (9, 20), False: (3, 40)}
+"""How many values are taken by turns, and how often each: more of those that are made quickly, and so are small."""
 _ALONE_TRIES, _ALONE_TIMES, _ALONE_NS, _ALONE_MOST_NS = 12, 8.0, 30_000, 1e6
 _LATE_TRIES, _LATE_SHARE, _LATE_NS, _LEFT_SHARE = 6, 0.05, 200_000, 0.25
 _MEMORY_TIMES, _MEMORY_NS, _FLAGRANT_TIMES = 5.0, 300_000, 10
@@ -128,8 +131,10 @@ class Hearing:
                 continue
             tried = await self._tried(challenges, variant, max(means))
             if tried is None:
-                short = together and max(means) <= _ALONE_MOST_NS
-                tried = await self._tried_together(challenges, variant) if short else None
+                short = max(means) <= _ALONE_MOST_NS
+                tried = await self._tried_together(challenges, variant) if short and together else None
+                if tried is None and short:
+                    tried = await self._tried_by_turns(challenges, variant)
             if tried is None:
                 self.unsettled = self.unsettled or await self._works_alone(variant, max(means))
                 continue
@@ -187,6 +192,30 @@ class Hearing:
                 return None
         proven = first > _TOGETHER_PROVEN * max(again, self.outer.usual_ns() / 2)
         return first / sets if proven else 0.0
+
+    async def _tried_by_turns(self, challenges: Challenges, variant: int) -> float | None:
+        """Hold calls on a few values by turns against as many on one value after the other. Answers as `_tried`.
+
+        What remembers the last answers alone is found so: by turns it never has the one that is asked for. The values
+        are the same few in both, so that what the processor keeps near helps both.
+        """
+        values, each = _TURNS[challenges.make_ns < _QUICKLY_MADE_NS]
+        rows = [value for value in range(values) for _ in range(each)]
+        by_turns = list(range(values)) * each
+        alike: list[float] = []
+        apart: list[float] = []
+        slack = _TURNS_CALL_NS * len(rows) + self.outer.usual_ns()
+        while len(apart) < _MEMORY_TRIES:
+            if self.left_s() * 1e9 < _LEAST_LEFT_NS:
+                return None
+            for order, walls in ((rows, alike), (by_turns, apart)):
+                await challenges.prepare_turns(variant, order)
+                _, wall = await self.block(variant, len(order))
+                walls.append(max(wall - self.outer.usual_ns(), 1.0))
+            if min(apart) <= _TURNS_TIMES * min(alike) + slack:
+                return None
+        proven = min(apart) > _TOGETHER_PROVEN * max(min(alike), self.outer.usual_ns() / 2)
+        return min(apart) / len(rows) if proven else 0.0
 
     async def _works_alone(self, variant: int, slowest: float) -> bool:
         """Whether one call by itself is far longer than a call among many: then the others may have been left out.

@@ -77,6 +77,8 @@ def verdict(moment: Moment, ratio: Ratio) -> Spans:
     point, low, high = _oriented(ratio)
     ends = interval_ends(low, high)
     few = moment.words.say("verdict.few") if ratio.few else ()
+    aside = ratio.claim is Claim.UNCLEAR and not float(ends[0]) <= 1.0 <= float(ends[1])
+    likely = moment.words.say("verdict.one_side") if aside else ()
     said = moment.words.say(
         f"verdict.{ratio.claim}",
         name=Code(ratio.name[:_NAME]),
@@ -85,7 +87,7 @@ def verdict(moment: Moment, ratio: Ratio) -> Spans:
         low=Number(ends[0]),
         high=Number(ends[1]),
     )
-    return (*said, *few)
+    return (*said, *likely, *few)
 
 
 def machine_line(moment: Moment, machine: Machine) -> Spans:

@@ -204,12 +204,18 @@ class _Bench:
         return self._shown(variant, value, share)
 
     def prepare(self, variant: int, seeds: list[int], n: int) -> Answer:
-        """Make inputs for the next block of one variant, one set a seed, with memory that held no answer before."""
+        """Make inputs for the next block of one variant, one set a seed, with memory that held no answer before.
+
+        A seed that comes again gives the very inputs that it gave.
+        """
         self._kept.pop(variant, None)
         self._sets[variant] = []
+        there: dict[int, tuple[blocks.Inputs, blocks.Function]] = {}
         for seed in seeds:
-            made = self._made(seed, n)
-            self._sets[variant].append((made, self._function(self._planned.variants[variant])))
+            if seed not in there:
+                made = self._made(seed, n)
+                there[seed] = made, self._function(self._planned.variants[variant])
+            self._sets[variant].append(there[seed])
         blocks.poison(tuple(self._sizes))
         self._call(blocks.synchronize)  # what a GPU still has to make belongs to no block, empty or not
         return b"", {}

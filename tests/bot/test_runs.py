@@ -162,6 +162,18 @@ def test_every_claim_is_said_in_a_sentence(talk: Conversation, claim: Claim) -> 
     assert ("أبطأ" in sentence) is (claim is Claim.SLOWER)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "aside"), [(1.014, 1.05, True), (0.93, 0.985, True), (0.97, 1.05, False), (1.0002, 1.05, False)]
+)
+def test_an_unclear_ratio_all_on_one_side_of_1_is_said_to_be_likely(
+    talk: Conversation, low: float, high: float, *, aside: bool
+) -> None:
+    talk.take(TextSent("مثال 1"))
+    ratio = Ratio("array", "loop", (low + high) / 2, (low, high), Claim.UNCLEAR, 40)
+    sentence, *_ = prose(talk.finish(lambda job: replace(timed(job, Claim.UNCLEAR), ratios=(ratio,))))
+    assert ("مرجّح" in sentence) is aside
+
+
 def test_an_error_shows_the_learners_own_line_and_the_traceback_once(talk: Conversation) -> None:
     talk.take(CodeSent("x = 1\ny = x / 0\n"))
     last = "ZeroDivisionError: division by zero"

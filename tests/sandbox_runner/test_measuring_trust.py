@@ -132,6 +132,31 @@ async def test_what_remembers_its_answers_is_named(key: str) -> None:
     assert (seen.ending, named(seen)) == (Ending.SUSPICIOUS_TIMING, "memoised")
 
 
+LAST = MEMO.replace("1_000_000", "8_000").replace(
+    """    key = KEY
+    if key not in kept:
+        kept[key] = float(np.sort(x)[0])
+    return kept[key]
+""",
+    """    key = float(x[0])
+    if key not in kept:
+        while len(kept) >= SLOTS:
+            del kept[next(iter(kept))]
+        kept[key] = float(np.sort(x)[0])
+    return kept[key]
+""",
+)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 5])
+async def test_what_remembers_its_last_answers_alone_is_named_or_not_confirmed(slots: int) -> None:
+    seen = (await timed(LAST.replace("SLOTS", str(slots)), budget=Budget.DEFAULT)).measured
+    if seen.ending is Ending.OK:  # so busy a machine that nobody could tell
+        assert not seen.confirmed
+    else:
+        assert (seen.ending, named(seen)) == (Ending.SUSPICIOUS_TIMING, "memoised")
+
+
 @pytest.mark.parametrize("key", ["id(x)", "x.ctypes.data", "(x.shape, x.dtype)"])
 async def test_what_remembers_by_place_or_shape_is_wrong_or_named(key: str) -> None:
     small = MEMO.replace("KEY", key).replace("1_000_000", "20_000")
