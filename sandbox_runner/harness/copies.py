@@ -6,8 +6,11 @@ is measured is the code, not its place, so each block meets another, as likely a
 Law: a copy differs in nothing but its place, and every copy is kept: another could lie where one was let go.
 """
 
+import contextlib
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+
+from .functions import Variant
 
 PLACES = 61
 """A prime: the four blocks of a round do not meet the same few places again and again. They span several pages."""
@@ -41,7 +44,47 @@ class Movable:
     def move(self, turn: int) -> None:
         """Let each function run the copy whose turn it is."""
         for function, copies in self._all:
-            function.__code__ = copies.at(turn)
+            with contextlib.suppress(ValueError, TypeError):  # whose code was changed since takes no copy of the old
+                function.__code__ = copies.at(turn)
+
+
+class Moving:
+    """All code that a source's blocks run, one place further for each block. `compile_` makes a variant's code."""
+
+    def __init__(self, compile_: Callable[[Variant, dict[str, object]], types.CodeType]) -> None:
+        self._compile = compile_
+        self._codes: dict[str, Copies] = {}
+        self._movable = Movable({}, "", "")
+        self._turn = 0
+
+    def take(self, names: Mapping[str, object], source: str, filename: str) -> None:
+        """Take the functions of the file that the set-up has made."""
+        self._movable = Movable(names, source, filename)
+
+    def function(self, variant: Variant, names: dict[str, object]) -> types.FunctionType:
+        """Make a function of a variant over names, which are also the defaults of its own that are there already."""
+        self._turn += 1
+        code = self._copies(variant, names).at(self._turn)
+        parameters = code.co_varnames[: code.co_argcount]
+        return types.FunctionType(code, names, variant.name, tuple(names[name] for name in parameters))
+
+    def move(self, variant: Variant, function: types.FunctionType | None) -> object:
+        """Let the next block meet all code elsewhere, its own `function` too; what is given must be held meanwhile."""
+        self._turn += 1
+        self._movable.move(self._turn)
+        if function is not None:
+            function.__code__ = self._copies(variant, function.__globals__).at(self._turn)
+        return stir(self._turn)
+
+    def _copies(self, variant: Variant, names: dict[str, object]) -> Copies:
+        kept = self._codes.get(variant.name)
+        if kept is not None:
+            code = kept.at(0)
+            own = {*code.co_varnames, *code.co_cellvars}
+            if own & names.keys() == set(code.co_varnames[: code.co_argcount]):
+                return kept
+        self._codes[variant.name] = made = Copies(self._compile(variant, names))
+        return made
 
 
 def stir(turn: int) -> object:

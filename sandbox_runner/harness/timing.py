@@ -14,7 +14,7 @@ from typing import Any
 
 from . import blocks, counting
 from .cells import Plan, plan, task
-from .copies import Copies, Movable, stir
+from .copies import Moving
 from .driver import own_ns
 from .faults import tell
 from .functions import CellError, Variant, compiled, result_names
@@ -76,9 +76,7 @@ class _Bench:
         self._kept: dict[int, object] = {}
         self._sizes: set[blocks.Place] = set()
         self._make: blocks.Function | None = None
-        self._codes: dict[str, Copies] = {}
-        self._movable: Movable | None = None
-        self._turn = 0
+        self._moving = Moving(self._compiled)
         self._task = False
         self._main = types.ModuleType("__main__")
         self._names = self._main.__dict__
@@ -137,7 +135,7 @@ class _Bench:
             self._run(code)
             own += [blocks.clock() - start] if timed else []
             self._inspector.ran(timed=timed)
-        self._movable = Movable(self._names, self._source, self._filename)
+        self._moving.take(self._names, self._source, self._filename)
         if self._task:
             self._names = self._call_names()
             return b"", {"makes": True, "n": DEFAULT_SIZE}
@@ -222,26 +220,17 @@ class _Bench:
 
     def go(self, variant: int, calls: int) -> Answer:
         """Run one block and give its time; the last result is kept until the next block is prepared."""
-        self._move(variant)
+        function = self._sets[variant][0][1] if self._make is None else None  # inputs made anew bring a copy with them
+        held = self._moving.move(self._planned.variants[variant], function)
         with blocks.Quiet(self._sink):
             try:
-                held = stir(self._turn)
                 took, value = blocks.block(self._sets[variant], self._names, calls)
-                del held
             except BaseException as wrong:  # noqa: BLE001 - whatever the learner's code raises is its fault
                 raise _Fault(_told(wrong, self._filename)) from None
+        del held
         if calls:
             self._kept[variant] = value
         return b"", {"ns": took, "compiled": blocks.compiled_frames()}
-
-    def _move(self, variant: int) -> None:
-        """Let a block meet the code at another place than the block before; inputs made anew come with a copy each."""
-        self._turn += 1
-        if self._movable is not None:
-            self._movable.move(self._turn)
-        if self._make is None:
-            function = self._sets[variant][0][1]
-            function.__code__ = self._copies(self._planned.variants[variant], function.__globals__).at(self._turn)
 
     def mark(self, variant: int, share: float) -> Answer:
         """Say, at once after a block, what its last result is: header and digests of its chunks."""
@@ -353,21 +342,10 @@ class _Bench:
 
     def _function(self, variant: Variant, names: blocks.Inputs | None = None) -> blocks.Function:
         names = self._names if names is None else names
-        self._turn += 1
-        code = self._copies(variant, names).at(self._turn)
-        parameters = code.co_varnames[: code.co_argcount]
-        return blocks.Function(code, names, variant.name, tuple(names[name] for name in parameters))
+        return self._moving.function(variant, names)
 
-    def _copies(self, variant: Variant, names: blocks.Inputs) -> Copies:
-        """Give the copies of a variant's code, whose parameters are those of its own names that are there already."""
-        kept = self._codes.get(variant.name)
-        if kept is not None:
-            code = kept.at(0)
-            own = {*code.co_varnames, *code.co_cellvars}
-            if own & names.keys() == set(code.co_varnames[: code.co_argcount]):
-                return kept
-        self._codes[variant.name] = made = Copies(compiled(variant, self._filename, self._planned.flags, names))
-        return made
+    def _compiled(self, variant: Variant, names: blocks.Inputs) -> types.CodeType:
+        return compiled(variant, self._filename, self._planned.flags, names)
 
     def _run(self, code: types.CodeType) -> None:
         self._call(exec, code, self._names)
