@@ -194,14 +194,21 @@ async def _probe(settings: Settings, assemble: Assemble, *, as_json: bool) -> in
 
 
 async def _prepare(settings: Settings, names: Sequence[str]) -> int:
-    """Prepare files one after the other; 3 when one of them did not end well."""
+    """Prepare files one after the other; 3 when one of them did not end well, or SIGINT or SIGTERM ended it."""
     sources = {name: _read(name, settings.source_bytes)[1] for name in names}
     large = [name for name, source in sources.items() if len(source.encode()) > settings.source_bytes]
     if large:
         message = f"{', '.join(large)}: more than {settings.source_bytes} bytes"
         raise WrongCallError(message)
     async with HostLock(settings.lock).held(alone=False):
-        told = await prepare_examples(settings, sources)
+        preparing = asyncio.create_task(prepare_examples(settings, sources))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, preparing.cancel)
+        try:
+            told = await preparing
+        except asyncio.CancelledError:
+            print("given up; what was prepared until then is kept", file=sys.stderr)
+            return NO_RESULT
     for name, ending in told.items():
         print(f"{name}: {ending}")
     return 0 if set(told.values()) <= {"kept", "plain", Ending.OK.value} else NO_RESULT

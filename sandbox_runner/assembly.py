@@ -19,7 +19,7 @@ from sandbox_runner.hostlock import HostLock, gpu_lock
 from sandbox_runner.lending import Lender
 from sandbox_runner.machine import read_machine
 from sandbox_runner.pooling import Pool
-from sandbox_runner.preparing import Place, prepare_sources, read_examples
+from sandbox_runner.preparing import Place, Told, prepare_sources, read_examples
 from sandbox_runner.protocol import Capabilities, Device, Ending, Job, JobKind, Progress, Result, Wall
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap, open_bubblewrap
 from sandbox_runner.sandbox.compilers import compilers
@@ -52,6 +52,9 @@ async def assemble(settings: Settings, slots: int) -> Assembled:
     """
     if not settings.python:
         message = "TASREE_SANDBOX_PYTHON is not set: the path of the learners' interpreter (see `make setup`)"
+        raise SetupError(message)
+    if settings.examples is not None and not await asyncio.to_thread(settings.examples.is_dir):
+        message = f"TASREE_RUNNER_EXAMPLES names {settings.examples}, which is no folder"
         raise SetupError(message)
     ask = SandboxSettings(settings.python, base_uid=settings.base_uid)
     sandbox = await (open_gvisor(ask) if settings.sandbox == "runsc" else open_bubblewrap(ask))
@@ -120,8 +123,9 @@ def _nursery(settings: Settings, slots: int, sandbox: Bubblewrap | Gvisor, cold:
             await build(sandbox, bare)
             return True
         sources = await asyncio.to_thread(read_examples, settings.examples)
-        told = await prepare_sources(sandbox, Place(bare), sources, prepared(sandbox) | failed(sandbox))
-        return Ending.OK.value in told.values()
+        told = Told()
+        await prepare_sources(sandbox, Place(bare), sources, prepared(sandbox) | failed(sandbox), told)
+        return Ending.OK.value in told.endings.values()
 
     async def prove(parent: Parent) -> str:
         """Try all walls once, and what only a warm child could reach for at every parent."""
@@ -161,7 +165,8 @@ async def prepare_examples(settings: Settings, sources: Mapping[str, str]) -> di
     """
     sandbox = await open_bubblewrap(SandboxSettings(settings.python, base_uid=settings.base_uid))
     try:
-        told = await prepare_sources(sandbox, Place(Nest(1 + _SLOTS_BESIDE)), sources, prepared(sandbox))
+        told = Told()
+        await prepare_sources(sandbox, Place(Nest(1 + _SLOTS_BESIDE)), sources, prepared(sandbox), told)
         found = sandbox.host.interpreter
         machine = read_machine(python=found.python, numpy=found.numpy, torch=found.torch)
         cold = SandboxWorker(sandbox, machine, walls=sandbox.walls)
@@ -169,9 +174,9 @@ async def prepare_examples(settings: Settings, sources: Mapping[str, str]) -> di
         if isinstance(worker, GpuWorker):
             quiet = partial(_quiet, settings)
             kennel = Kennel(sandbox, cold, worker, slot=2 + _SLOTS_BESIDE, rules=Rules(), quiet=quiet, note=_note())
-            told |= await kennel.prepare_each(sources)
+            told.endings |= await kennel.prepare_each(sources)
             await worker.settle()
-        return told
+        return told.endings
     finally:
         await sandbox.close()
 

@@ -57,9 +57,8 @@ class Challenges:
         seat = self.seats[variant]
         await seat.harness.ask(Done, "prepare", variant=seat.number, seeds=seeds, n=self.n)
 
-    async def prepare_turns(self, variant: int, turns: Sequence[int]) -> None:
-        """Have a few new inputs made, and given to the calls of the next block in the order that `turns` names."""
-        seeds = [self.seed() for _ in range(max(turns) + 1)]
+    async def prepare_turns(self, variant: int, seeds: Sequence[int], turns: Sequence[int]) -> None:
+        """Have a few inputs made, one a seed, and given to the calls of the next block in the order of `turns`."""
         seat = self.seats[variant]
         await seat.harness.ask(Done, "prepare", variant=seat.number, seeds=[seeds[turn] for turn in turns], n=self.n)
 

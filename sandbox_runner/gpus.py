@@ -40,12 +40,16 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What one look saw. `holders` are pids of what may be a job's that have it open; `busy` is a share of 1."""
+    """What one look saw. `holders` are pids of what may be a job's that have it open, `others` of who else has.
+
+    `busy` is a share of 1.
+    """
 
     used_bytes: int | None = None
     holders: frozenset[int] = frozenset()
     busy: float | None = None
     sm_mhz: int | None = None
+    others: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +96,11 @@ class Watch:
 
     def look(self, *, at_work: bool = True) -> Sight:
         """Look once; not `at_work`, only at who holds how much of it, which every job waits for."""
-        holders = _openers(self.proc, self.gpu.minor) | self._computing()
+        holders = (_openers(self.proc, self.gpu.minor) | self._computing()) - {os.getpid()}
         busy, mhz = (self._busy(), self.clock()) if at_work else (None, None)
-        counted = frozenset(pid for pid in holders - {os.getpid()} if self.counts(pid))
-        return Sight(self._used(), counted, busy, mhz)
+        used = self._used()  # where nobody says how much of it is used, whoever has it open may use it
+        counted = frozenset(pid for pid in holders if used is None or self.counts(pid))
+        return Sight(used, counted, busy, mhz, frozenset(holders - counted))
 
     def begin_listening(self) -> None:
         """Read the kernel's log from here on, where this user may."""
@@ -257,9 +262,16 @@ def _openers(proc: Path, minor: int) -> set[int]:
         if name.isdecimal():
             folder = f"{proc}/{name}/fd"
             with contextlib.suppress(OSError):
-                if any(_target(f"{folder}/{number}") == node for number in os.listdir(folder)):  # noqa: PTH208
+                numbers = os.listdir(folder) or _of_threads(f"{proc}/{name}")  # noqa: PTH208
+                if any(_target(f"{folder}/{number}") == node for number in numbers):
                     found.add(int(name))
     return found
+
+
+def _of_threads(process: str) -> list[str]:
+    """Give the descriptors of a process whose first thread has ended, as paths from there on."""
+    tasks = os.listdir(f"{process}/task")  # noqa: PTH208 - as above
+    return [f"../task/{task}/fd/{number}" for task in tasks for number in os.listdir(f"{process}/task/{task}/fd")]  # noqa: PTH208
 
 
 def _target(link: str) -> str:

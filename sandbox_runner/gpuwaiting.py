@@ -12,10 +12,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from sandbox_runner.errors import SetupError
 from sandbox_runner.gpus import Gpu
-from sandbox_runner.gpuwork import LEFT_BY_ITSELF, GpuWorker
+from sandbox_runner.gpuwork import GpuWorker, doubt_of
 from sandbox_runner.lending import Lender, Ours
-from sandbox_runner.preparing import KEPT, PLAIN, Place, prepare_sources, read_examples
+from sandbox_runner.preparing import Place, Told, prepare_sources, read_examples
 from sandbox_runner.protocol import Device, Job, Progress, Result, limits_for
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap
 from sandbox_runner.sandbox.port import Staged
@@ -31,7 +32,6 @@ SLOTS = 5
 """How many slots of its own a GPU has: of its children that wait, of examples that are prepared, of the parent."""
 _WAITING, _PREPARED, _PARENT = range(3), 3, 4
 _DEEPEST = 3
-_LEFT_WELL = {KEPT, PLAIN} | {ending.value for ending in LEFT_BY_ITSELF}
 
 
 class Kennel:
@@ -62,19 +62,35 @@ class Kennel:
     async def prepare_each(self, sources: Mapping[str, str]) -> dict[str, str]:
         """Prepare sources for each kind of card, those that failed before too; give endings by name and card.
 
-        Raises:
-            SetupError: a GPU is not to be had, or no parent that lends it.
+        A card that none of them could be prepared for is named alone, with the reason.
         """
         told: dict[str, str] = {}
         cards: set[str] = set()
         for place, lender in enumerate(self._pool.lenders):
-            if _card(lender.gpu) not in cards:
-                cards.add(_card(lender.gpu))
-                slot = self._slot + place * SLOTS
-                but = prepared(self._sandbox, _card(lender.gpu))
-                each = await self._prepare(lender, slot, self._bare(lender, slot, _DEEPEST), sources, but)
+            card, slot = _card(lender.gpu), self._slot + place * SLOTS
+            if card in cards:
+                continue
+            cards.add(card)
+            try:
+                each = await self._prepare_at_any_depth(lender, slot, sources)
+            except SetupError as fault:
+                told[card] = f"not prepared: {fault}"
+            else:
                 told |= {f"{name} ({lender.gpu.name})": ending for name, ending in each.items()}
         return told
+
+    async def _prepare_at_any_depth(self, lender: Lender, slot: int, sources: Mapping[str, str]) -> dict[str, str]:
+        """Prepare with as much of the compiler loaded in the parent as it stands."""
+        for depth in range(_DEEPEST, 0, -1):
+            try:
+                but = prepared(self._sandbox, _card(lender.gpu))
+                return await self._prepare(lender, slot, self._bare(lender, slot, depth), sources, but)
+            except BusyError:
+                raise
+            except SetupError:
+                if depth == 1:
+                    raise
+        return {}
 
     async def _dismiss(self) -> None:
         for nursery in self.nurseries.values():
@@ -121,23 +137,40 @@ class Kennel:
     async def _prepare(
         self, lender: Lender, slot: int, nest: Nest, sources: Mapping[str, str], but: Collection[str]
     ) -> dict[str, str]:
-        """Prepare sources on a GPU, held meanwhile; give endings. What may have left it unwell puts it in doubt."""
+        """Prepare sources on a GPU; give endings. After one that may have left it unwell it is proven, then it goes on.
+
+        Raises:
+            BusyError: the GPU is not to be had, or a job waits for it; what was kept until then is kept.
+            SetupError: as `prepare_sources`.
+        """
+        endings: dict[str, str] = {}
+        while left := {name: source for name, source in sources.items() if name not in endings}:
+            endings |= await self._prepare_some(lender, slot, nest, left, but)
+        return endings
+
+    async def _prepare_some(
+        self, lender: Lender, slot: int, nest: Nest, sources: Mapping[str, str], but: Collection[str]
+    ) -> dict[str, str]:
+        """Prepare sources on a GPU that is held meanwhile, all of them or up to one that puts it in doubt."""
         why = await self._take(lender, slot)
         if why:
             raise BusyError(why)
-        told: dict[str, str] = {}
+        told = Told()
         try:
             if not nest_of(self._sandbox, nest).compiled:
                 await build(self._sandbox, nest)
             gpu = GpuInside((lender.gpu.minor,), lender.hangs, _names(lender.gpu))
-            told = await prepare_sources(self._sandbox, Place(nest, slot + _PREPARED, gpu), sources, but)
+            await prepare_sources(self._sandbox, Place(nest, slot + _PREPARED, gpu, doubt_of), sources, but, told)
         finally:
-            ill = sorted(set(told.values()) - _LEFT_WELL)
-            doubt = f"an example that ended as {ill[0]}" if ill else ""
+            await asyncio.shield(self._end_loan(lender, told.doubt))
+        return told.endings
+
+    async def _end_loan(self, lender: Lender, doubt: str) -> None:
+        try:
             if doubt:
                 await self._dismiss()
-            await asyncio.shield(self._pool.give_back((lender,), doubt))
-        return told
+        finally:
+            await self._pool.give_back((lender,), doubt)
 
     async def _take(self, lender: Lender, slot: int) -> str:
         """Take a GPU for what is ours to do on it; a job that waits for it goes before."""

@@ -30,11 +30,10 @@ from sandbox_runner.protocol import (
 from sandbox_runner.sandbox.gpuproof import EACH_GPU, PROOF, proof_fault
 from sandbox_runner.worker import Emit, GpuInside, SandboxWorker
 
-LEFT_BY_ITSELF = {
+_LEFT_BY_ITSELF = {
     Ending.OK, Ending.WRONG_RESULT, Ending.NONFINITE, Ending.SUSPICIOUS_TIMING, Ending.SYNTAX_ERROR, Ending.PY_ERROR,
     Ending.NO_RESULT, Ending.EXIT_NONZERO, Ending.OOM_GPU,
 }  # fmt: skip
-"""Endings after which nothing of a job can still be at work on its GPU."""
 
 
 class GpuWorker:
@@ -71,7 +70,7 @@ class GpuWorker:
         doubt, clearing = "a run that was cut short", _Clearing(self._inner.grace_s)
         try:
             result = await self._inner.run_job(job, slot, emit, replace(_inside(taken.lenders), later=clearing.take))
-            doubt = _doubt(result)
+            doubt = doubt_of(result)
         finally:
             giving = asyncio.create_task(self._give_back(taken.lenders, doubt, clearing))
             self._giving.add(giving)
@@ -165,7 +164,8 @@ async def _idle(lender: Lender) -> Wall:
             "memory that a job leaves behind is not seen."
         )
         return Wall(name, stands=False, matters=False, detail="the driver does not say how it stands", mend=mend)
-    held = f"held by {', '.join(map(str, sorted(sight.holders)[:8]))}" if sight.holders else "held by no process"
+    there = sight.holders | sight.others
+    held = f"held by {', '.join(map(str, sorted(there)[:8]))}" if there else "held by no process"
     whole = f" of {lender.gpu.memory_bytes >> 20}" if lender.gpu.memory_bytes else ""
     clock = f", {sight.sm_mhz} MHz" if sight.sm_mhz else ""
     detail = f"driver {lender.gpu.driver or 'unknown'}, {sight.used_bytes >> 20}{whole} MiB in use, {held}{clock}"
@@ -186,9 +186,9 @@ def _inside(lenders: Sequence[Lender]) -> GpuInside:
     return GpuInside(tuple(lender.gpu.minor for lender in lenders), hangs, names if all(names) else ())
 
 
-def _doubt(result: Result) -> str:
+def doubt_of(result: Result) -> str:
     """Say why the GPU must be proven after a job, if it must."""
-    if result.ending not in LEFT_BY_ITSELF:
+    if result.ending not in _LEFT_BY_ITSELF:
         return f"a run that ended as {result.ending.value}"
     if any(note.code == "did_not_exit" for note in result.notes):
         return "a run that did not end by itself"

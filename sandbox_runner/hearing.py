@@ -15,9 +15,9 @@ HEAR_NS, STRETCH_NS = 5_000_000_000, 10_000_000_000
 _CLEARED = MANY_BLOCKS // 4
 _MOST_GROWTH, _MOST_STEPS = 16.0, 12
 _MEMORY_TRIES, _MANY_TRIES, _MOST_TRIES, _QUICK_SHARE = 5, 8, 16, 0.75
-_MOST_TOGETHER, _LEAST_TOGETHER, _TOGETHER_NS = 128, 8, 20_000_000
+_MOST_TOGETHER, _LEAST_TOGETHER, _TOGETHER_NS, _MAKING_NS = 128, 3, 20_000_000, 200_000_000
 _TOGETHER_TIMES, _TOGETHER_PROVEN, _TOGETHER_CALL_NS, _LEAST_LEFT_NS = 2.5, 8.0, 3_000, 2e9
-_TURNS_TIMES, _TURNS_CALL_NS, _QUICKLY_MADE_NS = 4.0, 1_000, 200_000
+_TURNS_TIMES, _TURNS_CALL_NS, _QUICKLY_MADE_NS = 4.0, 1_000, 1_000_000
 _TURNS = {True: (9, 20), False: (3, 40)}
 """How many values are taken by turns, and how often each: more of those that are made quickly, and so are small."""
 _ALONE_TRIES, _ALONE_TIMES, _ALONE_NS, _ALONE_MOST_NS = 12, 8.0, 30_000, 1e6
@@ -174,8 +174,8 @@ class Hearing:
         alike, such as reading values that lie in no cache, makes no difference between them. Answers as `_tried`; what
         could only be remembered in part, or by a library for an input of its own, is not proven, and not confirmed.
         """
-        sets = min(_MOST_TOGETHER, int(_TOGETHER_NS / max(challenges.make_ns, 1.0)))
-        if sets < _LEAST_TOGETHER:
+        sets = min(_MOST_TOGETHER, max(_LEAST_TOGETHER, int(_TOGETHER_NS / max(challenges.make_ns, 1.0))))
+        if sets * challenges.make_ns > _MAKING_NS:  # it takes too long, and may take too much memory
             return None
         firsts: list[float] = []
         agains: list[float] = []
@@ -185,10 +185,12 @@ class Hearing:
             await challenges.prepare(variant, challenges.seed(), sets)
             self.outer.empty.append(await self.empty(variant))
             for walls in (firsts, agains):
-                _, wall = await self.block(variant, sets)
+                claimed, wall = await self.block(variant, sets)
                 walls.append(max(wall - self.outer.usual_ns(), 1.0))
             first, again = min(firsts), min(agains)  # a busy machine only adds, to both
             if first <= _TOGETHER_TIMES * again or first - again <= _TOGETHER_CALL_NS * sets + self.outer.usual_ns():
+                if wall - claimed > 2 * self.outer.usual_ns() and len(agains) < _MEMORY_TRIES:
+                    continue  # the second block was kept waiting: it acquits nobody
                 return None
         proven = first > _TOGETHER_PROVEN * max(again, self.outer.usual_ns() / 2)
         return first / sets if proven else 0.0
@@ -200,6 +202,8 @@ class Hearing:
         are the same few in both, so that what the processor keeps near helps both.
         """
         values, each = _TURNS[challenges.make_ns < _QUICKLY_MADE_NS]
+        if 2 * values * challenges.make_ns > _MAKING_NS:
+            return None
         rows = [value for value in range(values) for _ in range(each)]
         by_turns = list(range(values)) * each
         alike: list[float] = []
@@ -208,8 +212,9 @@ class Hearing:
         while len(apart) < _MEMORY_TRIES:
             if self.left_s() * 1e9 < _LEAST_LEFT_NS:
                 return None
+            seeds = [challenges.seed() for _ in range(values)]
             for order, walls in ((rows, alike), (by_turns, apart)):
-                await challenges.prepare_turns(variant, order)
+                await challenges.prepare_turns(variant, seeds, order)
                 _, wall = await self.block(variant, len(order))
                 walls.append(max(wall - self.outer.usual_ns(), 1.0))
             if min(apart) <= _TURNS_TIMES * min(alike) + slack:

@@ -183,5 +183,6 @@ def _left(before: Sight, now: Sight, ours: Ours) -> str:
     if now.used_bytes is not None and before.used_bytes is not None and ours.used_bytes is not None:
         over = now.used_bytes - before.used_bytes - ours.used_bytes
         if over > SLACK_BYTES:
-            return f"{over >> 20} MiB of its memory are still in use"
+            beside = f", beside process {', '.join(map(str, sorted(now.others)[:8]))}" if now.others else ""
+            return f"{over >> 20} MiB of its memory are still in use{beside}"
     return ""

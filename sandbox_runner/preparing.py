@@ -5,9 +5,10 @@ Law: what is run here is ours, never a learner's; what compiles nothing is not r
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Collection, Mapping
+import stat
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sandbox_runner.protocol import Budget, Ending, Job, JobKind, Machine, Progress, Result, limits_for
@@ -28,46 +29,64 @@ def read_examples(folder: Path | None) -> dict[str, str]:
     found = {}
     for path in sorted(folder.rglob("*.py"))[:_MOST_EXAMPLES] if folder is not None else ():
         with suppress(OSError, UnicodeDecodeError):
-            if path.stat().st_size <= _EXAMPLE_BYTES:
+            status = path.stat()
+            if stat.S_ISREG(status.st_mode) and status.st_size <= _EXAMPLE_BYTES:
                 found[str(path)] = path.read_text(encoding="utf-8")
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where examples run: in `slot`, as children of a parent made as `nest` says, on a `gpu` that the caller holds."""
+    """Where examples run: in `slot`, as children of a parent made as `nest` says, on a `gpu` that the caller holds.
+
+    `doubt` says of a result why the GPU must be proven before anything else runs there, if it must.
+    """
 
     nest: Nest
     slot: int = 0
     gpu: GpuInside | None = None
+    doubt: Callable[[Result], str] = lambda _: ""
+
+
+@dataclass(slots=True)
+class Told:
+    """What became of sources: the ending of each that was run, `kept`, or `plain` for what does not compile.
+
+    With a `doubt`, which stands also where the preparing did not end, what is missing was not reached.
+    """
+
+    endings: dict[str, str] = field(default_factory=dict)
+    doubt: str = ""
 
 
 async def prepare_sources(
-    sandbox: Bubblewrap, place: Place, sources: Mapping[str, str], but: Collection[str]
-) -> dict[str, str]:
+    sandbox: Bubblewrap, place: Place, sources: Mapping[str, str], but: Collection[str], told: Told
+) -> None:
     """Prepare what compiles of these sources `but` those of the digests that are named, which were tried before.
 
-    Gives each one's ending, or `kept`, or `plain` for what does not compile.
-
     Raises:
-        SetupError: no warm parent with a compiler can be had here.
+        SetupError: no warm parent with a compiler can be had here, or what comes of it cannot be kept.
     """
     digests = {name: hashlib.sha256(source.encode()).hexdigest() for name, source in sources.items()}
-    told = {name: KEPT if digests[name] in but else PLAIN for name in sources}
-    wanted = [name for name in sources if told[name] == PLAIN and "compile" in sources[name]]
+    wanted = [name for name in sources if digests[name] not in but and "compile" in sources[name]]
+    told.endings |= {name: KEPT if digests[name] in but else PLAIN for name in sources if name not in wanted}
 
     async def use(parent: Parent) -> AsyncIterator[tuple[str, bool]]:
         worker = SandboxWorker(OnlyWarm(parent), Machine())
         for name in wanted:
             result = await _run(worker, place, digests[name], sources[name])
-            if result.ending is Ending.CANCELLED:  # what asked for it was given up, and this example was not tried
-                raise asyncio.CancelledError
-            told[name] = result.ending.value
-            yield digests[name], result.ending is Ending.OK
+            told.doubt = place.doubt(result)
+            task = asyncio.current_task()
+            if result.ending is Ending.CANCELLED or (task is not None and task.cancelling()):
+                raise asyncio.CancelledError  # it may have come while the run was ending for a cause of its own
+            told.endings[name] = result.ending.value
+            if result.ending is not Ending.INFRA_ERROR:  # that is ours, and says nothing of this example
+                yield digests[name], result.ending is Ending.OK
+            if told.doubt:
+                return
 
     if wanted:
         await prepare(sandbox, place.nest, place.slot, use)
-    return told
 
 
 async def _run(worker: SandboxWorker, place: Place, digest: str, source: str) -> Result:

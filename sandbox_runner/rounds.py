@@ -133,8 +133,10 @@ class Rounds:
         else:
             await self._many(begin, allowed)
         if self.challenges is not None:
-            everyone = range(len(self.per_call))
-            await self.hearing.look_for_memory(self.challenges, self.samples, everyone, together=not self.cuda)
+            steady = [
+                i for i in range(len(self.per_call)) if i not in self.challenges.free
+            ]  # others change their inputs
+            await self.hearing.look_for_memory(self.challenges, self.samples, steady, together=not self.cuda)
         if self.cuda:
             await self.hearing.look_for_late_work(self._read, self.sizes)
         await self.hearing.hear(self.sizes)

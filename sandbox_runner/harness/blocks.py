@@ -108,6 +108,12 @@ def compiled_frames() -> int:
     return int(dynamo.counters["frames"]["ok"]) if dynamo is not None else 0
 
 
+def frames_seen() -> int:
+    """Count the frames that torch's compiler has looked at, by whatever way it was come to."""
+    frames = _modules.get("torch._dynamo.convert_frame")
+    return int(frames.FRAME_COUNTER) if frames is not None else 0
+
+
 def hold_compiled(*, still: bool) -> bool:
     """Let compiled code fail rather than compile again while it is timed; False where torch cannot, or is not used."""
     if _modules.get("torch._dynamo.utils") is None:

@@ -24,8 +24,19 @@ class Copies:
     """One piece of code, several times."""
 
     def __init__(self, code: types.CodeType) -> None:
-        places = max(min(PLACES, _MOST_BYTES // _size(code)), _LEAST_PLACES)
-        self._all = [code, *(_again(code) for _ in range(places - 1))]
+        self._places = max(min(PLACES, _MOST_BYTES // _size(code)), _LEAST_PLACES)
+        self._all = [code]
+
+    def add(self) -> None:
+        """Make one more copy, up to as many as there are places."""
+        if len(self._all) < self._places:
+            self._all.append(_again(self._all[0]))
+
+    def filled(self) -> "Copies":
+        """Make all of them, at once."""
+        while len(self._all) < self._places:
+            self.add()
+        return self
 
     def at(self, turn: int) -> types.CodeType:
         """Give the copy whose turn it is."""
@@ -40,6 +51,9 @@ class Movable:
         if not any(word in source for word in _HOLDS_CODE):
             _find(names.values(), filename, found, set())
         self._all = [(function, Copies(function.__code__)) for function in found.values()]
+        for _ in range(PLACES):  # the copies of one turn beside each other, as the first ones lie
+            for _, copies in self._all:
+                copies.add()
 
     def move(self, turn: int) -> None:
         """Let each function run the copy whose turn it is."""
@@ -49,10 +63,17 @@ class Movable:
 
 
 class Moving:
-    """All code that a source's blocks run, one place further for each block. `compile_` makes a variant's code."""
+    """All code that a source's blocks run, one place further for each block. `compile_` makes a variant's code.
 
-    def __init__(self, compile_: Callable[[Variant, dict[str, object]], types.CodeType]) -> None:
+    Nothing moves once `frames` are counted that torch's compiler has looked at since: it knows code by its object.
+    """
+
+    def __init__(
+        self, compile_: Callable[[Variant, dict[str, object]], types.CodeType], frames: Callable[[], int]
+    ) -> None:
         self._compile = compile_
+        self._frames = frames
+        self._none = frames()
         self._codes: dict[str, Copies] = {}
         self._movable = Movable({}, "", "")
         self._turn = 0
@@ -64,16 +85,17 @@ class Moving:
     def function(self, variant: Variant, names: dict[str, object]) -> types.FunctionType:
         """Make a function of a variant over names, which are also the defaults of its own that are there already."""
         self._turn += 1
-        code = self._copies(variant, names).at(self._turn)
+        code = self._copies(variant, names).at(self._turn if self._frames() == self._none else 0)
         parameters = code.co_varnames[: code.co_argcount]
         return types.FunctionType(code, names, variant.name, tuple(names[name] for name in parameters))
 
     def move(self, variant: Variant, function: types.FunctionType | None) -> object:
         """Let the next block meet all code elsewhere, its own `function` too; what is given must be held meanwhile."""
         self._turn += 1
-        self._movable.move(self._turn)
-        if function is not None:
-            function.__code__ = self._copies(variant, function.__globals__).at(self._turn)
+        if self._frames() == self._none:
+            self._movable.move(self._turn)
+            if function is not None:
+                function.__code__ = self._codes[variant.name].at(self._turn)
         return stir(self._turn)
 
     def _copies(self, variant: Variant, names: dict[str, object]) -> Copies:
@@ -83,7 +105,7 @@ class Moving:
             own = {*code.co_varnames, *code.co_cellvars}
             if own & names.keys() == set(code.co_varnames[: code.co_argcount]):
                 return kept
-        self._codes[variant.name] = made = Copies(self._compile(variant, names))
+        self._codes[variant.name] = made = Copies(self._compile(variant, names)).filled()
         return made
 
 

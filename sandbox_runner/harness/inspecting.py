@@ -99,7 +99,8 @@ class Inspector:
         if len(short) == len(subjects) == len(returned):
             self._try(instrument_process.faults, returned)
         for subject in short:
-            self._closer(subject, spent[subject.index], own=own, makes=makes)
+            if subject.index in self._seen:  # what raised while it was watched was not seen
+                self._closer(subject, spent[subject.index], own=own, makes=makes)
         if instrument_gpu.on_gpu():
             self._on_gpu(subjects, n, remake if makes else None)
         return told(self._found[:_MOST])

@@ -76,7 +76,7 @@ class _Bench:
         self._kept: dict[int, object] = {}
         self._sizes: set[blocks.Place] = set()
         self._make: blocks.Function | None = None
-        self._moving = Moving(self._compiled)
+        self._moving = Moving(self._compiled, blocks.frames_seen)
         self._task = False
         self._main = types.ModuleType("__main__")
         self._names = self._main.__dict__
@@ -143,6 +143,8 @@ class _Bench:
         self._make = make if type(make) is blocks.Function else None
         size = self._names.get("n", DEFAULT_SIZE)
         size = size if type(size) is int and 0 < size < _MOST_SIZE else DEFAULT_SIZE
+        if self._planned.own:  # it is timed on what its own run left, whatever its functions are called
+            self._make = None
         if self._make is None:
             self._inspector.remember(self._names)
             self._sets = {i: [({}, self._function(v, taken[i]))] for i, v in enumerate(self._planned.variants)}

@@ -29,7 +29,7 @@ from sandbox_runner.spawning import started
 BASE_UID = 64100
 PROGRAMS_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _INSIDE_UID = 1000
-_MOST_SLOTS = 4096
+_MOST_SLOTS = 1024
 _HARNESS = Path(__file__).resolve().parent.parent / "harness"
 _LAUNCH = Path(__file__).resolve().with_name("launch.py")
 _TOTAL_FILES_BYTES = 16 << 20

@@ -208,7 +208,8 @@ async def _leftovers(attempt: Try, slot: int) -> str:
 
 async def _forks(attempt: Try, slot: int, spare: int) -> str:
     most = _LIMITS.processes + spare
-    return await _counted(attempt, slot, _FORKS, most, replace(_LIMITS, memory_bytes=(1 << 30) + (spare << 23)))
+    limits = replace(_LIMITS, memory_bytes=(1 << 30) + (spare << 23))
+    return await _counted(attempt, slot, _FORKS, most, limits, ended=Ending.PROC_LIMIT)
 
 
 async def _disk(attempt: Try, slot: int) -> str:
@@ -219,10 +220,13 @@ async def _inodes(attempt: Try, slot: int) -> str:
     return await _counted(attempt, slot, _INODES, _LIMITS.inodes + 20)
 
 
-async def _counted(attempt: Try, slot: int, source: str, most: int, limits: Limits = _LIMITS) -> str:
+async def _counted(  # noqa: PLR0913 - what an attempt is made of
+    attempt: Try, slot: int, source: str, most: int, limits: Limits = _LIMITS, ended: Ending | None = None
+) -> str:
+    """Say what is wrong with how far a source came; one `ended` from outside before it could say so was held up."""
     result = await _one(attempt, source, slot, limits)
     said = result.stdout.head.strip()
-    if result.ending is Ending.PROC_LIMIT:  # ended from outside before it could say how far it came
+    if not said and result.ending is ended:
         return ""
     if not said.isdigit():
         return f"not proven: {_why(result)}"

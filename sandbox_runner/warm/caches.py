@@ -15,6 +15,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from sandbox_runner.errors import SetupError
@@ -28,7 +29,7 @@ _KINDS = (".h", ".gch", ".so", ".cpp", ".py", ".json", ".best_config", "")
 _IN_ENTRIES = "triton"
 """The folder of Triton's kernels: each entry of a compiled graph holds its own kernels too, and puts them there."""
 _LARGEST = 512 << 20
-_UNUSED_S = 60 * 86400.0
+_UNUSED_S, _LEFT_S = 60 * 86400.0, 86400.0
 
 Use = Callable[[Parent], AsyncIterator[tuple[str, bool]]]
 """Runs examples of ours in a parent's children; gives the digest of each when it is over, and whether it went well."""
@@ -66,7 +67,7 @@ async def build(sandbox: Bubblewrap, nest: Nest) -> Nest:
     folder = _folder(sandbox.host.interpreter, nest.card)
     with _open_workshop(folder) as workshop:
         vectors = "" if nest.card else await _dummies(sandbox, nest, workshop)
-        await asyncio.to_thread(_merge, workshop, folder, {"vectors": vectors, "examples": []})
+        await _in_thread(_merge, workshop, folder, {"vectors": vectors, "examples": []})
     await asyncio.to_thread(_sweep, folder, time.time())
     return nest_of(sandbox, nest)
 
@@ -93,7 +94,7 @@ async def prepare(sandbox: Bubblewrap, nest: Nest, slot: int, use: Use) -> None:
         nest = await build(sandbox, nest)
     folder = Path(nest.compiled)
     with _open_workshop(folder) as workshop:
-        await asyncio.to_thread(shutil.copytree, folder, workshop, dirs_exist_ok=True)
+        await _in_thread(partial(shutil.copytree, folder, workshop, dirs_exist_ok=True))
         _give(workshop, sandbox, slot)
         parent = await start_parent(sandbox, replace(nest, building=str(workshop)))
         try:
@@ -101,9 +102,26 @@ async def prepare(sandbox: Bubblewrap, nest: Nest, slot: int, use: Use) -> None:
                 facts = _facts(folder)
                 for name, here in ((_WELL, well), (_ILL, not well)):
                     facts[name] = sorted(_listed(facts, name) | {digest} if here else _listed(facts, name) - {digest})
-                await asyncio.to_thread(_merge, workshop, folder, facts)
+                await _in_thread(_merge, workshop, folder, facts)
         finally:
             await parent.end()
+
+
+async def _in_thread(work: Callable[..., object], *words: object) -> None:
+    """Do it in a thread, to its end: what it uses must not go before it when it is given up.
+
+    Raises:
+        SetupError: a file cannot be read or written.
+    """
+    working = asyncio.ensure_future(asyncio.to_thread(work, *words))
+    try:
+        await asyncio.shield(working)
+    except asyncio.CancelledError:
+        await asyncio.wait({working})
+        raise
+    except OSError as fault:
+        message = f"what the compiler makes cannot be kept: {fault.strerror or fault}"
+        raise SetupError(message) from fault
 
 
 def _listed(facts: Mapping[str, object], name: str) -> frozenset[str]:
@@ -162,7 +180,12 @@ def _place(content: bytes, target: Path) -> None:
 
 
 def _sweep(folder: Path, now: float) -> None:
-    """Remove what was kept of images that no runner has used for long; each takes 150 MB."""
+    """Remove what was kept of images that no runner has used for long, and what killed ones left; each takes 150 MB."""
+    for other in folder.parent.glob("workshop-*"):
+        with suppress(OSError):
+            status = other.lstat()
+            if status.st_uid == os.geteuid() and now - status.st_mtime > _LEFT_S:
+                shutil.rmtree(other, ignore_errors=True)
     for other in folder.parent.glob("compiled-*"):
         with suppress(OSError):
             unused_s = now - (other / _FACTS).stat().st_mtime

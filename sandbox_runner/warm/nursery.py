@@ -292,7 +292,7 @@ class Nursery:
                 continue
             self._note("parent_due", why=why)
             if await self.renew():
-                pause = self._rules.again_s
+                pause, self._better = self._rules.again_s, False
                 tell(self.wall())
             else:
                 tell(self.wall())
@@ -319,9 +319,11 @@ class Nursery:
                 self._better = await improve()
             if self._better:
                 return
-        except BusyError:
+        except BusyError as busy:
+            self._note("not_improved", detail=str(busy)[:500])
+            self._calm_s = 0.0
             return
-        except SetupError as fault:
+        except (SetupError, OSError) as fault:
             self._note("not_improved", detail=str(fault)[:500])
         self._improve = None
 
@@ -338,7 +340,6 @@ class Nursery:
         if parent.age_s > rules.age_s:
             return "age"
         if self._better:
-            self._better = False
             return "better"
         if parent.births > rules.births:
             return "births"
@@ -379,6 +380,7 @@ class Nursery:
         for parent in (self._parent, self._coming, *self._retired):
             if parent is not None:
                 await parent.dismiss()
+        self._refill.set()
 
     def pids(self) -> tuple[int, ...]:
         """The parents' pids, as the host numbers them."""

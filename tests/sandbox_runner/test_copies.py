@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_runner.harness.copies import PLACES, Copies, Movable, stir
+from sandbox_runner.protocol import Ending
 
 _spec = importlib.util.spec_from_file_location("plain_harness", Path(__file__).with_name("plain_harness.py"))
 assert _spec is not None
@@ -44,7 +45,7 @@ def test_copies_do_the_same_and_share_no_place_nor_do_those_of_what_is_defined_w
     names = names_of("def outer():\n    def nested():\n        return 5\n    return nested()\n")
     function = names["outer"]
     assert isinstance(function, types.FunctionType)
-    copies = Copies(function.__code__)
+    copies = Copies(function.__code__).filled()
     codes = [copies.at(turn) for turn in range(PLACES)]
     assert {types.FunctionType(code, {})() for code in codes} == {5}
     assert len({id(code) for code in codes}) == len({id(inner(code)[0]) for code in codes}) == PLACES
@@ -54,7 +55,7 @@ def test_copies_do_the_same_and_share_no_place_nor_do_those_of_what_is_defined_w
 
 def test_a_large_piece_of_code_has_fewer_copies() -> None:
     code = compile("\n".join(f"a = b{i}" for i in range(20_000)), "code.py", "exec")
-    copies = Copies(code)
+    copies = Copies(code).filled()
     assert len({id(copies.at(turn)) for turn in range(PLACES)}) < PLACES
 
 
@@ -113,3 +114,42 @@ async def test_blocks_of_a_measuring_meet_their_code_at_many_places(make: str) -
     assert seen.measured.fault is not None
     assert seen.measured.fault.last_line == "ValueError: moved"
     assert seen.measured.fault.line == 13 + bool(make)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(
+            "def fill():\n    global result\n    result = [i * i for i in range(300)]\n    return result\n"
+            "# %% loop\nfill()\n# %% comp\nresult = [i * i for i in range(300)]\n",
+            id="a name of the variant's own comes to be while it is measured",
+        ),
+        pytest.param(
+            "import torch\nx = torch.ones(64)\ndef up(x):\n    return x.sin()\ndef down(x):\n    return x.cos()\n"
+            "# %% cond\ntorch.cond(x.sum() > 0, up, down, (x,))\n# %% plain\nx.sin()\n",
+            id="torch's compiler is come to by another word",
+        ),
+        pytest.param(
+            "def make(n):\n    return list(range(n))\nimport time\nx = make(10_000)\nt = time.perf_counter()\n"
+            "y = sorted(x)\nprint(time.perf_counter() - t)\n",
+            id="a source with a clock of its own has a function that is called make",
+        ),
+        pytest.param(
+            "import numpy as np\ndef make(rng, n):\n    return {'d': rng.random(2000).tolist()}\n"
+            "# %% in place\nd.sort()\n# %% new\nsorted(d)\n",
+            id="inputs are changed, which is no memory",
+        ),
+    ],
+)
+async def test_what_is_honest_is_measured_and_not_accused(source: str) -> None:
+    seen = await plain_harness.timed(source)
+    assert seen.measured.fault is None, seen.stderr
+    assert seen.measured.ending is Ending.OK
+    assert not {flag.code for flag in seen.measured.flags} & {"memoised", "recompiles", "late_work", "skipped_work"}
+
+
+async def test_what_compiles_in_a_variant_by_a_word_put_together_is_compiled_once() -> None:
+    source = "import torch\nx = torch.ones(8)\ndef f(x):\n    return x + 1\nfast = getattr(torch, 'com' + 'pile')(f"
+    seen = await plain_harness.timed(f"{source}, backend='eager')\n# %% fast\nfast(x)\n# %% plain\nf(x)\n")
+    assert seen.measured.ending is Ending.OK, seen.measured.fault
+    assert "recompiles" not in {flag.code for flag in seen.measured.flags}

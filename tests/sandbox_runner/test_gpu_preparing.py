@@ -22,7 +22,7 @@ from sandbox_runner.protocol import Machine
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap, open_bubblewrap
 from sandbox_runner.sandbox.host import SandboxSettings
 from sandbox_runner.warm import caches
-from sandbox_runner.warm.nursery import BusyError, Rules
+from sandbox_runner.warm.nursery import Rules
 from sandbox_runner.warm.parent import Nest
 from sandbox_runner.worker import SandboxWorker
 
@@ -137,8 +137,9 @@ async def test_a_job_that_waits_for_the_gpu_goes_before(host: Host) -> None:
     host.worker.wanted = 1
     async with host.lenders[0]._lock:
         host.worker.pool._free.discard(0)
-        with pytest.raises(BusyError, match="a job waits for it"):
-            await host.kennel.prepare_each({"one": WRITES.format(text="never")})
+        host.worker.wanted = 1
+        told = await host.kennel.prepare_each({"one": WRITES.format(text="never")})
+    assert told[LARGE] == "not prepared: a job waits for it"
     assert host.kept(LARGE) == []
 
 
@@ -157,8 +158,72 @@ async def test_what_is_given_up_keeps_nothing_of_what_was_not_over_and_gives_the
         await preparing
     assert caches.failed(host.sandbox, LARGE) == frozenset()
     assert host.worker.pool._free == {0, 1, 2}
-    assert "gpu_in_doubt" not in host.log.events
+    assert host.log.events.count("gpu_in_doubt") == 1  # as after a learner's job that was ended from outside
     assert sorted(path.name for path in (host.sandbox.host.folder / "kept").glob("workshop-*")) == []
+
+
+async def test_a_cancel_while_children_are_dismissed_leaves_no_gpu_taken(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dismissing = asyncio.Event()
+
+    async def dismiss() -> None:
+        dismissing.set()
+        await asyncio.sleep(0.2)
+
+    monkeypatch.setattr(host.kennel, "_dismiss", dismiss)
+    preparing = asyncio.create_task(host.kennel.prepare_each({"bad": "import os  # compile\nos.kill(os.getpid(), 9)"}))
+    await dismissing.wait()
+    preparing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await preparing
+    async with asyncio.timeout(10):
+        while host.worker.pool._free != {0, 1, 2}:  # noqa: ASYNC110 - what it waits for tells nobody
+            await asyncio.sleep(0.02)
+
+
+async def test_after_an_ill_example_the_gpu_is_in_doubt_though_the_next_is_given_up_and_proven_before_the_next(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proven: list[str] = []
+
+    async def prove(*_: object) -> str:
+        proven.append("")
+        return ""
+
+    monkeypatch.setattr(GpuWorker, "_prove", prove)
+    sources = {
+        "bad": "import os  # compile\nos.kill(os.getpid(), 9)", "good": WRITES.format(text="of good"),
+        "long": "import time  # compile\ntime.sleep(60)",
+    }  # fmt: skip
+    preparing = asyncio.create_task(host.kennel.prepare_each(sources))
+    async with asyncio.timeout(30):
+        while not caches.prepared(host.sandbox, LARGE):  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.02)
+    assert len(proven) == 1
+    preparing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await preparing
+    assert len(caches.failed(host.sandbox, LARGE)) == 1
+
+
+async def test_what_cannot_be_kept_is_told_and_the_next_kind_of_card_goes_on(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = caches._place
+    full: list[Path] = []
+
+    def place(content: bytes, target: Path) -> None:
+        if target.name == "entry" and len(full) < 3:
+            full.append(target)
+            raise OSError(28, "No space left on device")
+        real(content, target)
+
+    monkeypatch.setattr(caches, "_place", place)
+    told = await host.kennel.prepare_each({"one": WRITES.format(text="of one")})
+    assert told[LARGE] == "not prepared: what the compiler makes cannot be kept: No space left on device"
+    assert told["one (Small)"] == "ok"
+    assert host.worker.pool._free == {0, 1, 2}
 
 
 async def test_a_runner_at_rest_prepares_its_examples_and_every_gpu_of_that_kind_has_them(

@@ -164,11 +164,21 @@ def test_who_has_a_node_open_is_found_by_its_descriptors(tmp_path: Path) -> None
     assert Watch(Gpu(0), tmp_path).look() == Sight(holders=frozenset({11, 14}))
 
 
-def test_who_cannot_be_of_a_job_holds_nothing(tmp_path: Path) -> None:
+def test_who_cannot_be_of_a_job_holds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for pid in (11, 14):
         (tmp_path / str(pid) / "fd").mkdir(parents=True)
         (tmp_path / str(pid) / "fd" / "7").symlink_to("/dev/nvidia0")
-    assert Watch(Gpu(0), tmp_path, counts=lambda pid: pid == 14).look() == Sight(holders=frozenset({14}))
+    watch = Watch(Gpu(0), tmp_path, counts=lambda pid: pid == 14)
+    assert watch.look() == Sight(holders=frozenset({11, 14}))  # where nobody says what is used, each may use it
+    monkeypatch.setattr(Watch, "_used", lambda _: 5)
+    assert watch.look() == Sight(5, frozenset({14}), others=frozenset({11}))
+
+
+def test_a_process_whose_first_thread_has_ended_is_seen_by_the_others(tmp_path: Path) -> None:
+    (tmp_path / "11" / "fd").mkdir(parents=True)
+    (tmp_path / "11" / "task" / "12" / "fd").mkdir(parents=True)
+    (tmp_path / "11" / "task" / "12" / "fd" / "7").symlink_to("/dev/nvidia0")
+    assert Watch(Gpu(0), tmp_path).look() == Sight(holders=frozenset({11}))
 
 
 def test_the_drivers_faults_are_read_from_the_kernels_log_from_the_start_on(tmp_path: Path) -> None:

@@ -150,11 +150,14 @@ LAST = MEMO.replace("1_000_000", "8_000").replace(
 
 @pytest.mark.parametrize("slots", [1, 2, 5])
 async def test_what_remembers_its_last_answers_alone_is_named_or_not_confirmed(slots: int) -> None:
-    seen = (await timed(LAST.replace("SLOTS", str(slots)), budget=Budget.DEFAULT)).measured
-    if seen.ending is Ending.OK:  # so busy a machine that nobody could tell
-        assert not seen.confirmed
-    else:
-        assert (seen.ending, named(seen)) == (Ending.SUSPICIOUS_TIMING, "memoised")
+    limits = Limits(run_s=60, check_s=60, warmup_s=60, measure_s=60)
+    seen = []
+    for seed in range(3):  # on a busy machine making seems slow, and fewer values are then taken by turns
+        seen.append((await timed(LAST.replace("SLOTS", str(slots)), limits=limits, seed=seed)).measured)
+        if seen[-1].ending is not Ending.OK:
+            break
+    named_or_not = (seen[-1].ending, named(seen[-1])) == (Ending.SUSPICIOUS_TIMING, "memoised")
+    assert named_or_not or not any(one.confirmed for one in seen)
 
 
 @pytest.mark.parametrize("key", ["id(x)", "x.ctypes.data", "(x.shape, x.dtype)"])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox_runner import assembly, preparing
+from sandbox_runner.errors import SetupError
 from sandbox_runner.protocol import Ending, Job, JobKind, Limits, Machine, Result
 from sandbox_runner.sandbox.bubblewrap import Bubblewrap, open_bubblewrap
 from sandbox_runner.sandbox.host import SandboxSettings
@@ -163,8 +164,16 @@ def test_examples_are_the_files_of_a_folder_that_can_be_read_and_are_small(tmp_p
     (tmp_path / "lesson" / "large.py").write_text("#" * (65 << 10))
     (tmp_path / "lesson" / "torn.py").write_bytes(b"\xff")
     (tmp_path / "lesson" / "one.txt").write_text("1")
+    os.mkfifo(tmp_path / "lesson" / "pipe.py")
+    (tmp_path / "lesson" / "without_end.py").symlink_to("/dev/zero")
     assert preparing.read_examples(tmp_path) == {str(tmp_path / "lesson" / "one.py"): "print(1)"}
     assert preparing.read_examples(tmp_path / "nowhere") == preparing.read_examples(None) == {}
+
+
+async def test_a_folder_of_examples_that_is_none_stops_the_start(learners_python: Path, tmp_path: Path) -> None:
+    found = read_settings({"TASREE_SANDBOX_PYTHON": str(learners_python), "TASREE_RUNNER_EXAMPLES": f"{tmp_path}/none"})
+    with pytest.raises(SetupError, match=r"TASREE_RUNNER_EXAMPLES names .*/none, which is no folder"):
+        await assembly.assemble(found, 1)
 
 
 async def test_an_example_that_failed_once_is_not_tried_again_by_itself_but_when_it_is_asked_for(
@@ -175,12 +184,17 @@ async def test_an_example_that_failed_once_is_not_tried_again_by_itself_but_when
     monkeypatch.setattr(caches, "_folder", lambda *_: folder)
     place = preparing.Place(Nest(7, ()))
     sources = {"good": "print('compile')", "bad": "1 / 0  # compile", "plain": "print(1)"}
-    told = await preparing.prepare_sources(sandbox, place, sources, caches.prepared(sandbox) | caches.failed(sandbox))
-    assert told == {"good": "ok", "bad": "py_error", "plain": "plain"}
+
+    async def prepared(*, again: bool) -> dict[str, str]:
+        told = preparing.Told()
+        but = caches.prepared(sandbox) | (frozenset() if again else caches.failed(sandbox))
+        await preparing.prepare_sources(sandbox, place, sources, but, told)
+        return told.endings
+
+    assert await prepared(again=False) == {"good": "ok", "bad": "py_error", "plain": "plain"}
     assert (len(caches.prepared(sandbox)), len(caches.failed(sandbox))) == (1, 1)
-    told = await preparing.prepare_sources(sandbox, place, sources, caches.prepared(sandbox) | caches.failed(sandbox))
-    assert told == {"good": "kept", "bad": "kept", "plain": "plain"}
-    told = await preparing.prepare_sources(sandbox, place, sources, caches.prepared(sandbox))
+    assert await prepared(again=False) == {"good": "kept", "bad": "kept", "plain": "plain"}
+    told = await prepared(again=True)
     assert (told["good"], told["bad"]) == ("kept", "py_error")
 
 
