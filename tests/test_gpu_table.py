@@ -54,3 +54,16 @@ def test_what_failed_is_named_and_gains_stand_beside_those_published(table: Modu
 def test_the_table_for_the_lesson_is_in_arabic(table: ModuleType, kept: Path) -> None:
     (row, *_) = [row for row in table.rows(table.read(kept)[0], "ar") if row[0] == "BERT-base"]
     assert (row[1], row[8].partition(":")[0]) == ("خطوة تدريب", "الإطلاق")
+
+
+def test_a_way_measured_again_is_taken_whole_of_the_later_file(table: ModuleType, kept: Path) -> None:
+    pair = [
+        {"model": "GPT-2", "work": "forward", "dtype": "bfloat16", "compiled": compiled, "median_ms": median}
+        for compiled, median in ((False, 6.0), (True, 3.0))
+    ]
+    half = [{"model": "BERT-base", "work": "train", "dtype": "tf32", "compiled": False, "median_ms": 1.0}]
+    later = kept.with_name("models_second.jsonl")
+    later.write_text("\n".join(json.dumps(line) for line in [*pair, *half]) + "\n")
+    rows = {row[0]: row for row in table.rows(table.read_all([kept, later])[0], "en")}
+    assert rows["GPT-2"][3:6] == ("6", "3", "2.00")
+    assert rows["BERT-base"][3:6] == ("33", "22", "1.50")

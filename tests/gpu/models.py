@@ -1,6 +1,6 @@
 """The table of real models: forward and training step, TF32, bfloat16 (some float16), eager and compiled; JSON lines.
 
-    python tests/gpu/models.py [--models A,B] [--seconds N] [--small] > models.jsonl
+    python tests/gpu/models.py [--models A,B] [--work W] [--types T] [--seconds N] [--small] > models.jsonl
 
 Run by the learners' interpreter. On a host with GPUs each is measured by one process alone on it. What is compiled is
 compiled ahead by many processes, on the last GPU, into a cache that all share, while what is eager is measured on the
@@ -44,8 +44,8 @@ _TO_MEASURE = 0.45
 def ways(chosen: argparse.Namespace, *, compiled: bool) -> Iterator[tuple[str, str, str]]:
     """Give every model, work and type, those that take long to compile first."""
     models = chosen.models.split(",")
-    for work in reversed(zoo.WORK):
-        for kind in zoo.TYPES:
+    for work in (work for work in reversed(zoo.WORK) if work in chosen.work.split(",")):
+        for kind in (kind for kind in zoo.TYPES if kind in chosen.types.split(",")):
             for name in models if not compiled else reversed(models):
                 if kind != "float16" or name in zoo.HALF:
                     yield name, work, kind
@@ -307,6 +307,8 @@ def main() -> int:
     """Print a line for each measurement, and what this GPU gives at most."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--models", default=",".join(zoo.names()), help="names with commas between")
+    parser.add_argument("--work", default=",".join(zoo.WORK), help="with commas between")
+    parser.add_argument("--types", default=",".join(zoo.TYPES), help="with commas between")
     parser.add_argument("--each", type=float, default=0.6, help="seconds of timing for each measurement")
     parser.add_argument("--seconds", type=float, default=440.0, help="begin nothing more after so long")
     parser.add_argument("--ahead", type=int, default=0, help="how many processes compile ahead (0: by the cores)")
@@ -320,7 +322,8 @@ def main() -> int:
     if chosen.list:
         print("\n".join(zoo.names()))
         return 0
-    unknown = sorted(set(chosen.models.split(",")) - set(zoo.names()))
+    given = {*chosen.models.split(","), *chosen.work.split(","), *chosen.types.split(",")}
+    unknown = sorted(given - {*zoo.names(), *zoo.WORK, *zoo.TYPES})
     if unknown:
         print(f"not known: {', '.join(unknown)}; --list prints the models", file=sys.stderr)
         return 2

@@ -1,7 +1,8 @@
-"""Makes the table of models of the kept lines: `python tests/gpu/table.py h200/models.jsonl [--arabic] > models.md`.
+"""Makes the table of models of the kept lines: `python tests/gpu/table.py h200/models*.jsonl [--arabic] > models.md`.
 
 For each model, forward and training step: eager and compiled milliseconds in each type, how many times compiling makes
-it faster, what compiling took, and what limits it. Law: nothing is computed here but ratios; what is missing is a dash.
+it faster, what compiling took, and what limits it. Of several files, a way is taken of the last that measured it both
+eager and compiled. Law: nothing is computed here but ratios, each of one file; what is missing is a dash.
 """
 
 import argparse
@@ -38,6 +39,17 @@ WORDS = {
 }
 
 Way = tuple[str, str, str]
+
+
+def read_all(paths: list[Path]) -> tuple[dict[Way, dict[bool, dict[str, Any]]], list[dict[str, Any]]]:
+    """Read several files: a way is taken whole of one of them, the last that measured it both ways."""
+    found: dict[Way, dict[bool, dict[str, Any]]] = {}
+    others = []
+    for path in paths:
+        ways, rest = read(path)
+        found |= {way: pair for way, pair in ways.items() if way not in found or gain(pair)}
+        others += rest
+    return found, others
 
 
 def read(path: Path) -> tuple[dict[Way, dict[bool, dict[str, Any]]], list[dict[str, Any]]]:
@@ -96,10 +108,10 @@ def summary(found: dict[Way, dict[bool, dict[str, Any]]], others: list[dict[str,
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("file", type=Path)
+    parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--arabic", action="store_true", help="heads and sentences for the lesson")
     call = parser.parse_args()
-    found, others = read(call.file)
+    found, others = read_all(call.files)
     tongue = "ar" if call.arabic else "en"
     print("\n".join(summary(found, others)) + "\n")
     print("| " + " | ".join(HEADS[tongue]) + " |\n|" + "---|" * len(HEADS[tongue]))
