@@ -1,14 +1,13 @@
 """Every example, answer and exercise of the lessons, run by the learners' interpreter and compared with the text."""
 
 import ast
-import importlib.util
 import re
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
+import warm_python
 
 from content import drafts, loader, schema, snippets
 
@@ -17,13 +16,6 @@ if TYPE_CHECKING:
 
     from warm_python import WarmPython
 
-WARM = Path(__file__).parents[1] / "sandbox_runner" / "warm_python.py"
-_spec = importlib.util.spec_from_file_location("warm_python", WARM)
-assert _spec is not None
-assert _spec.loader is not None
-warm_python = importlib.util.module_from_spec(_spec)
-sys.modules["warm_python"] = warm_python
-_spec.loader.exec_module(warm_python)
 
 pytestmark = pytest.mark.sandbox
 

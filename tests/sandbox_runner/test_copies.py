@@ -1,21 +1,12 @@
 """Each block meets its code, and the numbers that it makes, at another place; nothing but the place differs."""
 
-import importlib.util
-import sys
 import types
-from pathlib import Path
 
+import plain_harness
 import pytest
 
 from sandbox_runner.harness.copies import PLACES, Copies, Movable, stir
 from sandbox_runner.protocol import Ending
-
-_spec = importlib.util.spec_from_file_location("plain_harness", Path(__file__).with_name("plain_harness.py"))
-assert _spec is not None
-assert _spec.loader is not None
-plain_harness = importlib.util.module_from_spec(_spec)
-sys.modules["plain_harness"] = plain_harness
-_spec.loader.exec_module(plain_harness)
 
 SOURCE = """
 def plain(x):

@@ -1,10 +1,8 @@
 """A submission against starter and reference, each in a process of its own: right first, then how fast."""
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+import plain_harness
 import pytest
 
 from sandbox_runner.protocol import Budget, Check, Claim, Ending, Exercise, Job, JobKind
@@ -12,12 +10,6 @@ from sandbox_runner.protocol import Budget, Check, Claim, Ending, Exercise, Job,
 if TYPE_CHECKING:
     from conftest import Walls
 
-_spec = importlib.util.spec_from_file_location("plain_harness", Path(__file__).with_name("plain_harness.py"))
-assert _spec is not None
-assert _spec.loader is not None
-plain_harness = importlib.util.module_from_spec(_spec)
-sys.modules["plain_harness"] = plain_harness
-_spec.loader.exec_module(plain_harness)
 exercised = plain_harness.exercised
 
 MAKE = "import numpy as np\ndef make(rng, n):\n    return {'x': rng.normal(size=n), 'scale': 2.0}\n"

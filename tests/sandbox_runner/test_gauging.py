@@ -1,12 +1,11 @@
 """The instrument measures itself in idle moments, keeps what the machine can do, and holds times against it."""
 
 import asyncio
-import importlib.util
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
+import plain_harness
 import pytest
 
 from sandbox_runner import gauging
@@ -15,13 +14,6 @@ from sandbox_runner.hostlock import HostLock
 from sandbox_runner.printing import show_gauge
 from sandbox_runner.protocol import Capabilities, Claim, Ending, Job, JobKind, Machine, Ratio, Result, Variant
 from sandbox_runner.reaching import ceilings_on, reach
-
-_spec = importlib.util.spec_from_file_location("plain_harness", Path(__file__).with_name("plain_harness.py"))
-assert _spec is not None
-assert _spec.loader is not None
-plain_harness = importlib.util.module_from_spec(_spec)
-sys.modules["plain_harness"] = plain_harness
-_spec.loader.exec_module(plain_harness)
 
 MACHINE = Machine(cpu="A CPU", cores=2, threads=1, numpy="2.4", torch="")
 

@@ -4,22 +4,15 @@ No test here asserts speed or an absolute time: ratios are of work that differs 
 """
 
 import asyncio
-import importlib.util
 import os
 import sys
-from pathlib import Path
 
+import plain_harness
 import pytest
 
 from sandbox_runner.measuring import Measured
 from sandbox_runner.protocol import Budget, Claim, Ending, Limits, Phase
 
-_spec = importlib.util.spec_from_file_location("plain_harness", Path(__file__).with_name("plain_harness.py"))
-assert _spec is not None
-assert _spec.loader is not None
-plain_harness = importlib.util.module_from_spec(_spec)
-sys.modules["plain_harness"] = plain_harness
-_spec.loader.exec_module(plain_harness)
 timed = plain_harness.timed
 
 

@@ -4,12 +4,12 @@ Those marked `gpu` are run by `tests/gpu/mistakes.py` on a machine that has one;
 here depends on an absolute time.
 """
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import mistake_data
 import pytest
 
 from sandbox_runner.protocol import Budget, Claim, Ending, Flag, Job, JobKind, Limits, Progress, Result
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from conftest import Walls
     from mistake_data import Snippet
 
-_spec = importlib.util.spec_from_file_location("mistake_data", Path(__file__).with_name("mistake_data.py"))
-assert _spec is not None
-assert _spec.loader is not None
-mistake_data = importlib.util.module_from_spec(_spec)
-sys.modules["mistake_data"] = mistake_data
-_spec.loader.exec_module(mistake_data)
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(300)]
 ROOMY = Limits(memory_bytes=2 << 30, run_s=60, check_s=60, warmup_s=60, measure_s=60, compile_s=60)

@@ -4,15 +4,15 @@ Nothing is timed here: the real harness, in a process of its own, is asked for i
 on purpose, because its lesson is about it, is listed, and must be found.
 """
 
-import importlib.util
 import os
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import mistake_data
 import pytest
+import warm_python
 import yaml
 
 from sandbox_runner.asking import Done, Harness, Made, Parsed, Pinned, SetUp
@@ -35,19 +35,6 @@ ON_PURPOSE = {
 """What a lesson's example shows on purpose, by the example's id."""
 BY_MACHINE = {"in_cache", "casts_cost"}
 """What is so on one machine and not on another: whether data fits in a cache, what a cast costs beside a product."""
-
-_spec = importlib.util.spec_from_file_location("mistake_data", Path(__file__).with_name("mistake_data.py"))
-assert _spec is not None
-assert _spec.loader is not None
-mistake_data = importlib.util.module_from_spec(_spec)
-sys.modules["mistake_data"] = mistake_data
-_spec.loader.exec_module(mistake_data)
-_spec = importlib.util.spec_from_file_location("warm_python", Path(__file__).with_name("warm_python.py"))
-assert _spec is not None
-assert _spec.loader is not None
-warm_python = importlib.util.module_from_spec(_spec)
-sys.modules["warm_python"] = warm_python
-_spec.loader.exec_module(warm_python)
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,9 @@
 """Every attack that is kept as data, against real bubblewrap: its ending, no survivor, and the next job answered."""
 
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attack_data
 import pytest
 
 from bot.adapters.shell.render import plain
@@ -16,11 +15,6 @@ from sandbox_runner.protocol import Ending, JobKind, Result
 if TYPE_CHECKING:
     from conftest import Walls, WarmWalls
 
-_spec = importlib.util.spec_from_file_location("attack_data", Path(__file__).with_name("attack_data.py"))
-assert _spec is not None
-assert _spec.loader is not None
-attack_data = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(attack_data)
 ATTACKS: list[dict[str, Any]] = attack_data.all_attacks()
 COLD: list[dict[str, Any]] = attack_data.named_attacks("cold.json")
 

@@ -1,13 +1,12 @@
 """The same attacks against gVisor, where its `runsc` is installed and the tests run as root."""
 
 import asyncio
-import importlib.util
 import os
 import shutil
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attack_data
 import pytest
 
 from sandbox_runner.protocol import Device, Ending, Job, JobKind, Phase, Progress
@@ -20,11 +19,6 @@ pytestmark = [
     pytest.mark.sandbox,
     pytest.mark.skipif(shutil.which("runsc") is None or os.geteuid() != 0, reason="sandbox: runsc and root are needed"),
 ]
-_spec = importlib.util.spec_from_file_location("attack_data", Path(__file__).with_name("attack_data.py"))
-assert _spec is not None
-assert _spec.loader is not None
-attack_data = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(attack_data)
 
 
 @pytest.mark.parametrize("attack", attack_data.named_attacks("runsc.json"), ids=lambda attack: attack["id"])

@@ -1,20 +1,14 @@
 """The same walls started by an ordinary user: user namespaces, no control group, the watchdog instead."""
 
-import importlib.util
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attack_data
 import pytest
 
 if TYPE_CHECKING:
     from conftest import OrdinaryUser, Walls
 
 pytestmark = pytest.mark.sandbox
-_spec = importlib.util.spec_from_file_location("attack_data", Path(__file__).with_name("attack_data.py"))
-assert _spec is not None
-assert _spec.loader is not None
-attack_data = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(attack_data)
 ATTACKS: list[dict[str, Any]] = attack_data.named_attacks("ordinary_user.json")
 
 

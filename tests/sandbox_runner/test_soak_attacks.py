@@ -1,13 +1,12 @@
 """Every attack at full limits: against bubblewrap, cold and warm, against gVisor, and on an ordinary user's runner."""
 
-import importlib.util
 import os
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attack_data
 import pytest
 
 from sandbox_runner.protocol import Ending, JobKind, Limits
@@ -16,11 +15,6 @@ if TYPE_CHECKING:
     from conftest import OrdinaryUser, Walls, WarmWalls
 
 pytestmark = [pytest.mark.soak, pytest.mark.sandbox]
-_spec = importlib.util.spec_from_file_location("attack_data", Path(__file__).with_name("attack_data.py"))
-assert _spec is not None
-assert _spec.loader is not None
-attack_data = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(attack_data)
 FULL = Limits()
 
 Record = Callable[[str, object], None]
