@@ -50,7 +50,7 @@ def label(text: str) -> Markup:
     """Give a plain label with its Latin and numeric runs isolated left to right."""
     text = unmarked(text)
     if _CODE_LABEL.fullmatch(text):
-        return Markup('<code dir="ltr">{}</code>').format(text)
+        return code(text)
     return _isolated(_LATIN_RUN, text)
 
 

@@ -213,6 +213,8 @@ def test_runs_of_latin_in_a_label_keep_their_order(text: str, runs: list[str]) -
 
 def test_a_label_that_is_code_is_set_as_code() -> None:
     assert str(isolates.label("np.vectorize(f)(x)")) == '<code dir="ltr">np.vectorize(f)(x)</code>'
+    address = "docs.pytorch.org/tutorials/intermediate/memory_format.html"
+    assert str(isolates.label(address)) == f'<code dir="ltr" class="long">{address}</code>'
     assert str(isolates.label("50 %")) == '<bdi dir="ltr">50 %</bdi>'
 
 
