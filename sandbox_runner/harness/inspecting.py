@@ -155,8 +155,8 @@ class Inspector:
 
     def _on_gpu(self, subjects: list[Subject], n: int, remake: Callable[[int], Sequence[Called]] | None) -> None:
         for subject in subjects:
-            if "uses_loader" in self._marks(subject.index):
-                self._try(instrument_gpu.busy, subject)
+            if (seen := self._seen.get(subject.index)) is not None:
+                self._try(instrument_gpu.busy, subject, seen, loads="uses_loader" in self._marks(subject.index))
             self._try(instrument_gpu.streams, subject)
             self._try(instrument_gpu.allocates, subject)
         if remake is not None and len(subjects) > 1:

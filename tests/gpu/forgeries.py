@@ -30,6 +30,13 @@ def make(rng, n):
 HARNESS = "import sys\nharness = sys.modules['harness.blocks']\n"
 PAIR = "# %% honest\nx @ x\n# %% theirs\ntheirs(x)\n"
 COUNTED = "calls = 0\ndef theirs(x):\n    global calls\n    calls += 1\n    if calls < 9:\n        return x @ x\n"
+CAPTURED = """\
+static = make(None, n)["x"]
+static @ static
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    out = static @ static
+"""
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,21 @@ CASES = [
           "lowered_precision", "results_differ"),
     _case("bfloat16_inside", "def theirs(x):\n    h = x.bfloat16()\n    return (h @ h).float()\n" + PAIR,
           "lowered_precision", "results_differ"),
+    _case("remembers_few", "kept = {}\ndef theirs(x):\n    key = tuple(x[0, :4].tolist())\n    if key not in kept:\n"
+          "        while len(kept) > 3: kept.pop(next(iter(kept)))\n        kept[key] = x @ x\n"
+          "    return kept[key]\n" + PAIR, "memoised"),
+    _case("stale_graph", CAPTURED + "def theirs(x):\n    graph.replay()\n    return out\n" + PAIR,
+          "wrong_result", "skipped_work", "results_differ"),
+    _case("honest_graph", CAPTURED + "def theirs(x):\n    if x.shape != static.shape: return x @ x\n"
+          "    static.copy_(x)\n    graph.replay()\n    return out.clone()\n" + PAIR, honest=True),
+    _case("side_never_joined", "side = torch.cuda.Stream()\ndef theirs(x):\n    out = torch.empty_like(x)\n"
+          "    with torch.cuda.stream(side):\n        torch.mm(x, x, out=out)\n    return out\n" + PAIR,
+          "other_stream", "late_work", "work_left", ok=True),
+    _case("half_of_the_rows", COUNTED + "    out = torch.empty_like(x)\n    torch.mm(x[:1500], x, out=out[:1500])\n"
+          "    return out\n" + PAIR, "skipped_work"),
+    _case("tf32_inside", "def theirs(x):\n    torch.backends.cuda.matmul.allow_tf32 = True\n    y = x @ x\n"
+          "    torch.backends.cuda.matmul.allow_tf32 = False\n    return y\n" + PAIR,
+          "lowered_precision", "reduced_precision", "results_differ", ok=True),
     _case("tf32_openly", "torch.set_float32_matmul_precision('high')\n# %% a\nx @ x\n# %% b\nx @ x + 0\n",
           "reduced_precision", honest=True),
     _case("convolution", "import torch\nfrom torch.nn import functional\nn = 64\n"

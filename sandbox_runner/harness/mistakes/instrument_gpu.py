@@ -10,9 +10,13 @@ from typing import Any
 from . import subject as of
 from .findings import Finding
 from .subject import Subject
+from .watch import Watched
 
 _modules = sys.modules
-_BUSY = 0.5
+_BUSY, _BUSY_TRIES = 0.5, 3
+_LAUNCH_NS, _LEAST_OWN_NS = 5e4, 1e6
+"""What a launch takes at most where the processor does little else, and what is not worth a word."""
+_PROFILED, _MOST_PROFILED_NS = 5, 5e8
 _STREAM_TRIES, _STREAM_SHARE = 3, 0.2
 _LEAST_NS = 2e4
 _SIZES = (1, 10, 100, 1_000, 10_000)
@@ -25,28 +29,37 @@ def on_gpu() -> bool:
     return torch is not None and bool(torch.cuda.is_initialized())
 
 
-def busy(subject: Subject) -> Iterator[Finding]:
-    """Mistake 44: the GPU waits for a loader of data; that it waits for Python (45) is told by its events, outside."""
+def busy(subject: Subject, watched: Watched, *, loads: bool) -> Iterator[Finding]:
+    """Mistake 44: the GPU waits for data, for a loader of them or for other work of the processor.
+
+    That it waits for launches (45) is told by its events, outside: without a loader, what launching explains is none.
+    """
     torch: Any = _modules["torch"]
+    launches = sum(any(each.device == "cuda" for each in op.outs) for op in watched.ops)
+    explained = 0.0 if loads else launches * _LAUNCH_NS + _LEAST_OWN_NS
     subject.call()
-    of.synchronize()
-    activities = [torch.profiler.ProfilerActivity.CUDA]
-    calls = 5
-    begin = of.clock()
-    for _ in range(calls):
-        subject.function()
-    of.synchronize()
-    wall = float(of.clock() - begin)
-    with torch.profiler.profile(activities=activities) as profiler:
+    issued, wall = (min(each) for each in zip(*(_issued(subject) for _ in range(_BUSY_TRIES)), strict=True))
+    if wall < _LEAST_NS or (not loads and (not launches or issued < max(explained, _BUSY * wall))):
+        return
+    calls = int(min(max(_MOST_PROFILED_NS // wall, 1), _PROFILED))
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
         for _ in range(calls):
             subject.function()
         of.synchronize()
-    kernels = sum(float(e.device_time_total) * 1e3 for e in profiler.events() if "CUDA" in str(e.device_type))
-    if kernels <= 0 or wall < _LEAST_NS:
-        return
-    part = min(kernels / wall, 1.0)
-    if part < _BUSY:
-        yield Finding("gpu_idle", subject.line, {"share": 1 - part}, subject.index)
+    seen = (float(e.device_time_total) * 1e3 for e in profiler.events() if "CUDA" in str(e.device_type))
+    kernels = sum(seen) / calls
+    if 0 < kernels < _BUSY * wall and wall - kernels > explained:
+        yield Finding("gpu_idle", subject.line, {"share": 1 - kernels / wall}, subject.index)
+
+
+def _issued(subject: Subject) -> tuple[float, float]:
+    """Give the ns until a call returns, and until its work is done."""
+    of.synchronize()
+    begin = of.clock()
+    subject.function()
+    issued = of.clock() - begin
+    of.synchronize()
+    return float(issued), float(of.clock() - begin)
 
 
 def streams(subject: Subject) -> Iterator[Finding]:

@@ -213,10 +213,9 @@ def _conv_is_tf32(torch: Any) -> bool:  # noqa: ANN401 - torch may be absent
 
 
 def tunes(subject: Subject, watched: Watched) -> Iterator[Finding]:
-    """Mistake 22: `cudnn.benchmark` is on, and the shapes vary."""
-    torch = _modules.get("torch")
+    """Mistake 22: `cudnn.benchmark` is on where a convolution runs, and the shapes vary."""
     shapes = {op.ins[0].shape for op in watched.ops if "conv" in op.name and op.ins and _on_gpu(op.ins[0])}
-    if torch is not None and torch.backends.cudnn.benchmark and len(shapes) >= _MANY_SHAPES:
+    if watched.tunes and len(shapes) >= _MANY_SHAPES:
         yield Finding("cudnn_tunes", subject.line, {"count": len(shapes)}, subject.index)
 
 

@@ -56,6 +56,7 @@ class Watched:
     entries: int = 0
     depth: int = 0
     uncached: bool = False
+    tunes: bool = False
     value: Any = None
     done: bool = False
 
@@ -120,6 +121,7 @@ def watch(call: Callable[[], Any], watched: Watched) -> None:
                 layout = (kwargs or {}).get("memory_format") is not None
                 graph = torch.is_grad_enabled() and any(each.requires_grad for each in _tensors(args, torch))
                 entry = watched.entries if watched.depth else 0
+                watched.tunes = watched.tunes or ("conv" in op.__name__ and torch.backends.cudnn.benchmark)
                 watched.ops.append(Op(op.overloadpacket.__name__, took, ins, outs, layout, graph, entry))
             watched.anomaly = watched.anomaly or torch.is_anomaly_enabled()
             watched.profiler = watched.profiler or torch.autograd._profiler_enabled()  # noqa: SLF001
