@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
+from . import threads as computing
 from .driver import Driver
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _POISONED, _LARGEST_POISONED, _LARGEST_POISONED_CUDA = 4, 64 << 20, 512 << 20
 
 clock = time.perf_counter_ns
@@ -41,13 +41,13 @@ def pin(threads: int, cores: Sequence[int], *, cuda: bool = False) -> list[int]:
     """
     if cuda:
         _driver.take()
-    for name in THREADS:
+    for name in computing.NAMES:
         os.environ[name] = str(threads)
     with contextlib.suppress(OSError):
         if cores:
             os.sched_setaffinity(0, cores)
     if (torch := _modules.get("torch")) is not None:  # a warm start has imported it before
-        torch.set_num_threads(threads)
+        computing.tell(torch, threads)
     return sorted(os.sched_getaffinity(0))
 
 

@@ -12,9 +12,6 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-"""Every library that computes gets as many threads as a measured job has; `policy.json` names these too."""
-
 
 def main() -> None:
     """Play as the command line says."""
@@ -37,6 +34,7 @@ def play(path: str, descriptor: int, awake: Callable[[int, bytes], None] | None,
     serve = importlib.import_module(
         {"run": "tasree_harness.running", "time": "tasree_harness.timing"}[asked["kind"]]
     ).serve
+    threads = importlib.import_module("tasree_harness.threads").NAMES
     sys.path.remove(folder)
     for name in find_ours() if ours is None else ours:
         del sys.modules[name]
@@ -46,7 +44,7 @@ def play(path: str, descriptor: int, awake: Callable[[int, bytes], None] | None,
     for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors, line_buffering=True)
-    for name in THREADS:
+    for name in threads:
         os.environ[name] = str(int(asked.get("threads", 1)))
     with open(path, "rb") as file:
         content = file.read()

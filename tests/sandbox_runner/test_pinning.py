@@ -1,6 +1,8 @@
 """Cores are divided between what measures and what is measured, and given back; a job's threads are as many as said."""
 
 import os
+import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,3 +59,26 @@ async def test_a_measured_job_has_the_cores_and_threads_that_the_machine_says(wa
 async def test_a_run_has_the_threads_of_a_measured_job(walls: "Walls") -> None:
     result = await walls.run(SAYS)
     assert result.stdout.head.split()[:2] == [str(place_on(os.sched_getaffinity(0)).threads)] * 2
+
+
+LITTLE = """\
+import os, sys
+import torch
+sys.path.insert(0, sys.argv[1])
+from harness import blocks
+from harness.warm import preloading
+count = lambda: len(os.listdir("/proc/self/task"))
+{tell}
+before = count()
+torch.tanh(torch.ones(100))
+print(count() - before, torch.get_num_threads())
+"""
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("tell", ["blocks.pin(4, [])", "preloading.awake(4, b'')"])
+def test_a_torch_that_was_loaded_before_does_little_work_in_one_thread(learners_python: Path, tell: str) -> None:
+    folder = Path(__file__).resolve().parents[2] / "sandbox_runner"
+    program = [str(learners_python), "-c", LITTLE.format(tell=tell), str(folder)]
+    said = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["0", "4"]

@@ -10,6 +10,7 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 
+from ..threads import NAMES  # noqa: TID252 - the harness is a package of another name inside
 from . import subject as of
 from .findings import Finding
 from .instrument_results import Returned, shares_memory
@@ -17,7 +18,6 @@ from .subject import Subject
 
 _modules = sys.modules
 _clock = time.perf_counter_ns
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _FAULT_SHARE, _ALONE_SHARE = 0.15, 0.4
 _LEAST_BYTES = 4 << 20
 _LEAST_CALLS, _MOST_CALLS, _WATCHED_NS = 3, 10_000, 120_000_000
@@ -28,7 +28,7 @@ def threads() -> Iterator[Finding]:
     """Mistake 19: more threads are asked for than there are cores."""
     cores = len(os.sched_getaffinity(0))
     torch = _modules.get("torch")
-    asked = [int(os.environ[name]) for name in _THREADS if os.environ.get(name, "").isdigit()]
+    asked = [int(os.environ[name]) for name in NAMES if os.environ.get(name, "").isdigit()]
     asked += [torch.get_num_threads()] if torch is not None else []
     if max(asked, default=0) > cores:
         yield Finding("oversubscribed", None, {"threads": max(asked), "cores": cores})

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .. import threads as computing  # noqa: TID252 - the harness is a package of another name inside
+
 SETTINGS = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 _VECTORS = "TORCHINDUCTOR_VEC_ISA_OK"
 _PLAIN, _IMPORTED = 1, 2
@@ -236,7 +238,7 @@ def awake(threads: int, code: bytes) -> None:
             tell(threads)
     if (torch := sys.modules.get("torch")) is not None:
         torch.default_generator.seed()
-        torch.set_num_threads(threads)
+        computing.tell(torch, threads)
 
 
 def _chain(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
