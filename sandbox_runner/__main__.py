@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sandbox_runner.assembly import assemble, prepare_examples
+from sandbox_runner.assembly import assemble, prepare_giving_way
 from sandbox_runner.codec import encode
 from sandbox_runner.dispatch import ALONE
 from sandbox_runner.errors import RunnerError
@@ -200,18 +200,21 @@ async def _prepare(settings: Settings, names: Sequence[str]) -> int:
     if large:
         message = f"{', '.join(large)}: more than {settings.source_bytes} bytes"
         raise WrongCallError(message)
-    async with HostLock(settings.lock).held(alone=False):
-        preparing = asyncio.create_task(prepare_examples(settings, sources))
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, preparing.cancel)
-        try:
-            told = await preparing
-        except asyncio.CancelledError:
-            print("given up; what was prepared until then is kept", file=sys.stderr)
-            return NO_RESULT
+    preparing = asyncio.create_task(prepare_giving_way(settings, sources, _tell_giving_way))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, preparing.cancel)
+    try:
+        told = await preparing
+    except asyncio.CancelledError:
+        print("given up; what was prepared until then is kept", file=sys.stderr)
+        return NO_RESULT
     for name, ending in told.items():
         print(f"{name}: {ending}")
     return 0 if set(told.values()) <= {"kept", "plain", Ending.OK.value} else NO_RESULT
+
+
+def _tell_giving_way() -> None:
+    print("a runner of this host waits for what this holds: it goes first, then this goes on", file=sys.stderr)
 
 
 async def _one_job(call: argparse.Namespace, settings: Settings, assemble: Assemble) -> int:

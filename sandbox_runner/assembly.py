@@ -4,7 +4,7 @@ Law: nothing here decides what is good enough; what stands is what the probe fou
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ from sandbox_runner.gauging import Gauge, default_path, gauge, read_ceilings
 from sandbox_runner.gpus import Gpu, find_gpus, open_watch
 from sandbox_runner.gpuwaiting import Kennel
 from sandbox_runner.gpuwork import GpuWorker, named
-from sandbox_runner.hostlock import HostLock, gpu_lock
+from sandbox_runner.hostlock import HostLock, OneLock, gpu_lock, until_wanted
 from sandbox_runner.lending import Lender
 from sandbox_runner.machine import read_machine
 from sandbox_runner.pooling import Pool
@@ -37,6 +37,10 @@ from sandbox_runner.worker import SandboxWorker
 
 _SLOTS_BESIDE = 3
 """Above the slots of jobs: those of an exercise's companions, then those of children that wait, then parents'."""
+
+
+Prepare = Callable[[Settings, Mapping[str, str]], Awaitable[dict[str, str]]]
+"""Prepares sources and gives their endings; may be cancelled, and keeps what was prepared until then."""
 
 
 def _slots_of_waiting(slots: int) -> range:
@@ -179,6 +183,31 @@ async def prepare_examples(settings: Settings, sources: Mapping[str, str]) -> di
         return told.endings
     finally:
         await sandbox.close()
+
+
+async def prepare_giving_way(
+    settings: Settings, sources: Mapping[str, str], tell: Callable[[], None], prepare: Prepare = prepare_examples
+) -> dict[str, str]:
+    """Prepare beside the runners of this host: as soon as one waits for the room or a GPU, they go first.
+
+    What was under way is given up and begun again after; `tell` hears of it. Raises as `prepare_examples`.
+    """
+    lock, numbers = HostLock(settings.lock), find_gpus() if settings.gpus is None else settings.gpus
+    locks: tuple[HostLock | OneLock, ...] = (lock, *(gpu_lock(settings.lock, number) for number in numbers))
+    while True:
+        async with lock.held(alone=False):
+            preparing = asyncio.ensure_future(prepare(settings, sources))
+            waiting = asyncio.create_task(until_wanted(locks))
+            try:
+                await asyncio.wait({preparing, waiting}, return_when=asyncio.FIRST_COMPLETED)
+                if preparing.done():
+                    return preparing.result()
+            finally:
+                for task in (preparing, waiting):
+                    task.cancel()
+                await asyncio.gather(preparing, waiting, return_exceptions=True)
+            waiting.result()
+        tell()
 
 
 def _note() -> Callable[..., None]:

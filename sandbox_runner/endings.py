@@ -55,6 +55,8 @@ class Told:
     patched: bool = False
     folded: int = 0
     value: str = ""
+    refused: bool = False
+    """Whether another process was refused right after the fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ def read_told(said: Mapping[str, object]) -> Told | None:
         status=status if type(status) is int else None,
         errno=number if type(number) is int else 0,
         network=fault.get("network") is True,
+        refused=fault.get("refused") is True,
         patched=bool(said.get("patched")),
         folded=folded,
     )
@@ -147,7 +150,7 @@ def _stopped(facts: Facts) -> Verdict | None:
         return Verdict(Ending.TAMPERED)
     if facts.cause is Cause.OUTPUT:
         return Verdict(Ending.OUTPUT_LIMIT, Reached("output_ceiling_bytes", limits.output_ceiling_bytes, "bytes"))
-    if facts.cause is Cause.CPU or _signal(ended) == signal.SIGXCPU or _spent(ended, limits):
+    if facts.cause is Cause.CPU or _spent(ended, limits):
         return Verdict(Ending.CPU_LIMIT, Reached("cpu_s", limits.cpu_s, "s"))
     if ended.watchdog == "processes":
         return Verdict(Ending.PROC_LIMIT, Reached("processes", limits.processes, "count"))
@@ -160,10 +163,11 @@ def _stopped(facts: Facts) -> Verdict | None:
 def _spent(ended: Ended, limits: Limits) -> bool:
     """Whether the kernel ended it for its CPU time before our count did: it kills, and says no more.
 
-    A program that has used up its time and then kills itself ends alike, and would have been ended alike.
+    A program that has used up its time and then kills itself ends alike, and would have been ended alike; one that
+    takes the kernel's word for it (SIGXCPU) before that time is up was not ended by any limit of ours.
     """
     alone = not (ended.forced or ended.canary_signal or ended.oom_kills or ended.watchdog)
-    return alone and _signal(ended) == signal.SIGKILL and ended.cpu_s >= limits.cpu_s
+    return alone and _signal(ended) in {signal.SIGKILL, signal.SIGXCPU} and ended.cpu_s >= limits.cpu_s
 
 
 def _timed_out(facts: Facts) -> Verdict:
@@ -229,7 +233,8 @@ def _told(facts: Facts) -> Verdict:
 def _raised(facts: Facts, told: Told, fault: Fault) -> Verdict:
     limits = facts.limits
     processes = Reached("processes", limits.processes, "count")
-    if told.errno == errno.EAGAIN and (fault.name in {"BlockingIOError", "OSError"}):
+    full = told.refused or facts.ended.forks_refused > 0  # a pipe with nothing to read says the same of itself
+    if told.errno == errno.EAGAIN and full and fault.name in {"BlockingIOError", "OSError"}:
         return Verdict(Ending.PROC_LIMIT, processes)
     if told.errno in _FULL:
         return Verdict(Ending.FILE_LIMIT, _file_reached(facts))

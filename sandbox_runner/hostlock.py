@@ -8,13 +8,14 @@ room already, so that whoever waits for one waits for a job that ends. The lock 
 import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from sandbox_runner.errors import SetupError
 
 POLL_S = 0.02
+_LOOK_S, _LOOKS = 0.1, 2
 
 
 class HostLock:
@@ -47,13 +48,25 @@ class HostLock:
             for held in reversed(opened):
                 _let_go(held)
 
+    def wanted(self) -> bool:
+        """Whether somebody waits for the room, or comes in this moment.
+
+        Raises:
+            SetupError: the file cannot be opened.
+        """
+        return _is_held(self._path.with_name(self._path.name + ".gate"))
+
 
 class OneLock:
-    """One locked file, taken or not: a GPU belongs to one runner at a time."""
+    """One locked file, taken or not: a GPU belongs to one runner at a time. `PATH.wanted` is held by who waits for it.
+
+    What only makes use of a GPU while nobody else would can see by that when to give way.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._held = -1
+        self._wanted = path.with_name(path.name + ".wanted")
+        self._held = self._waits = -1
 
     def take(self) -> bool:
         """Take it if nobody has it; never waits.
@@ -76,10 +89,56 @@ class OneLock:
             _let_go(self._held)
         self._held = -1
 
+    def want(self) -> None:
+        """Tell whoever holds it that a job waits for it, until `want_no_more`; called again and again while it waits.
+
+        Raises:
+            SetupError: the file cannot be opened.
+        """
+        if self._waits >= 0:
+            return
+        waits = _open(self._wanted)
+        try:
+            fcntl.flock(waits, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:  # somebody looks in this moment: the next call tells
+            os.close(waits)
+        else:
+            self._waits = waits
+
+    def want_no_more(self) -> None:
+        """Take that back."""
+        if self._waits >= 0:
+            _let_go(self._waits)
+        self._waits = -1
+
+    def wanted(self) -> bool:
+        """Whether a job of any runner waits for it; raises as `want`."""
+        return _is_held(self._wanted)
+
+
+async def until_wanted(locks: Collection[HostLock | OneLock]) -> None:
+    """Wait until somebody else waits for one of these; who only comes through a gate is not taken for one who waits."""
+    looks = 0
+    while looks < _LOOKS:
+        await asyncio.sleep(_LOOK_S)
+        looks = looks + 1 if any(lock.wanted() for lock in locks) else 0
+
 
 def gpu_lock(path: Path, minor: int) -> OneLock:
     """Give the lock of the GPU of this number, beside the host's lock at `path`."""
     return OneLock(path.with_name(f"{path.name}.gpu{minor}"))
+
+
+def _is_held(path: Path) -> bool:
+    """Whether somebody else holds this lock; it is had for no longer than it takes to look."""
+    held = _open(path)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        _let_go(held)
+    return False
 
 
 def _open(path: Path) -> int:

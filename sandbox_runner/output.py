@@ -13,8 +13,14 @@ from sandbox_runner.protocol import Stream
 _PIECE = 1 << 16
 _ANSI = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_])")
 _CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c"
+    "\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
+"""What shows nothing and changes what is around it (Unicode's categories Cc, Cf, Zl and Zp), line ends and tabs apart.
+
+Nor what joins letters or keeps them apart (U+200C, U+200D), which Arabic script and emoji are made of, and the signs of
+numbers and verses, which are seen."""
 _OURS = re.compile(r'^  File "/harness/[^\n]*\n(?:    [^\n]*\n){0,2}', re.MULTILINE)
 _INSIDE = 'File "/code/'
 
@@ -74,9 +80,16 @@ def plain(text: str) -> str:
     return show(text.encode("utf-8", "backslashreplace"))
 
 
+def plain_line(text: str) -> str:
+    """Make a text of the learner's harmless that stands within a line of ours, as an error's name does: one line."""
+    return plain(text).translate({ord("\n"): "\\n", ord("\t"): "\\t"})
+
+
 def _escape(found: re.Match[str]) -> str:
     code = ord(found.group())
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - the width of an escape
+    if code < 0x100:  # noqa: PLR2004 - the width of an escape
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"  # noqa: PLR2004 - the same
 
 
 async def drain(reader: asyncio.StreamReader, kept: Kept, ceiling: int, over: Callable[[], None]) -> None:

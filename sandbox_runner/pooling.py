@@ -31,6 +31,12 @@ class Lock(Protocol):
     def let_go(self) -> None:
         """Give it back."""
 
+    def want(self) -> None:
+        """Tell whoever holds it that a job waits; as often as one likes."""
+
+    def want_no_more(self) -> None:
+        """Take that back."""
+
 
 class FreeLock:
     """A lock that nobody else knows of: of a GPU that only this runner lends."""
@@ -41,6 +47,12 @@ class FreeLock:
 
     def let_go(self) -> None:
         """There is nothing to give back."""
+
+    def want(self) -> None:
+        """Nobody else holds it."""
+
+    def want_no_more(self) -> None:
+        """Nobody was told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,8 @@ class Pool:
                         break
                     lender = self._next(refused, taken, count)
                     if lender is None:
+                        for one in self._locks.values():
+                            one.want()
                         await asyncio.sleep(_POLL_S)
                         continue
                     why = await self._taken(lender, proving)
@@ -85,6 +99,9 @@ class Pool:
         except BaseException:
             await asyncio.shield(self.give_back(taken, ""))
             raise
+        finally:
+            for one in self._locks.values():
+                one.want_no_more()
         if len(taken) == count:
             return Taken(tuple(sorted(taken, key=lambda lender: lender.gpu.minor)))
         await self.give_back(taken, "")

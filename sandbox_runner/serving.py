@@ -114,16 +114,17 @@ async def serve(settings: Settings, assemble: Assemble, journal: Journal, lifeli
             source_bytes=settings.source_bytes,
             keep_s=settings.keep_s,
         )
+        lock = HostLock(settings.lock)
         dispatcher = Dispatcher(
             assembled.worker,
             replace(proven(assembled.capabilities, walls), accepted_missing=missing, slots=slots),
             rules,
-            lock=HostLock(settings.lock),
+            lock=lock,
             clock=loop.time,
             journal=journal,
         )
         gauging = _gauged(assembled.gauging, settings, dispatcher, journal)
-        async with gauging, _warmed(assembled.nurseries, dispatcher), _shown(settings, dispatcher, tally):
+        async with gauging, _warmed(assembled.nurseries, dispatcher, lock), _shown(settings, dispatcher, tally):
             if settings.nats:
                 await _take_from_broker(settings, dispatcher, stopper, journal)
             else:
@@ -178,18 +179,21 @@ def _idle(dispatcher: Dispatcher) -> bool:
 
 
 @asynccontextmanager
-async def _warmed(nurseries: tuple[Nursery, ...], dispatcher: Dispatcher) -> AsyncIterator[None]:
+async def _warmed(nurseries: tuple[Nursery, ...], dispatcher: Dispatcher, lock: HostLock) -> AsyncIterator[None]:
     """While it lasts, warm parents are kept, and what there is to say of them is told to whoever connects.
 
-    Those for GPUs only where a kernel was proven on one.
+    Those for GPUs only where a kernel was proven on one. They are made better while no runner of this host wants it.
     """
 
     def tell(wall: Wall) -> None:
         walls = with_wall(dispatcher.capabilities.walls, wall)
         dispatcher.capabilities = replace(dispatcher.capabilities, walls=walls)
 
+    def idle() -> bool:
+        return _idle(dispatcher) and not lock.wanted()
+
     kept = nurseries if Device.CUDA in dispatcher.capabilities.devices else nurseries[:1]
-    keeping = [asyncio.create_task(nursery.keep(tell, partial(_idle, dispatcher))) for nursery in kept]
+    keeping = [asyncio.create_task(nursery.keep(tell, idle)) for nursery in kept]
     try:
         yield
     finally:

@@ -21,7 +21,7 @@ from sandbox_runner.errors import SetupError
 from sandbox_runner.exercising import measure_exercise
 from sandbox_runner.leftovers import hand_on
 from sandbox_runner.measuring import Measured
-from sandbox_runner.output import Kept, drain, plain
+from sandbox_runner.output import Kept, drain, plain, plain_line
 from sandbox_runner.pinning import place_on
 from sandbox_runner.protocol import (
     Device,
@@ -391,7 +391,7 @@ class _Run:
 
 
 def _plain(fault: Fault | None) -> Fault | None:
-    return None if fault is None else Fault(plain(fault.name), plain(fault.last_line), fault.line)
+    return None if fault is None else Fault(plain_line(fault.name), plain_line(fault.last_line), fault.line)
 
 
 def _with_figures(result: Result, measured: Measured, verdict: Verdict) -> Result:

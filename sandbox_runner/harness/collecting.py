@@ -14,6 +14,7 @@ from dataclasses import dataclass
 _MEDIA = {".png": "image/png", ".csv": "text/csv", ".json": "application/json", ".txt": "text/plain"}
 _SPARSE = 1 << 16
 _LONGEST_NAME = 200
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
@@ -68,31 +69,49 @@ def _walk(folder: str, caps: Caps) -> Iterator[tuple[str, int, str]]:
     looked = 0
     with contextlib.suppress(OSError):
         os.chmod(folder, 0o700)  # the learner's code may have shut its own folder
-    waiting = [("", os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC), 0)]
-    while waiting:
-        prefix, descriptor, depth = waiting.pop(0)
-        try:
-            for name in _names(descriptor, caps.entries - looked + 1):
-                looked += 1
-                shown = prefix + name
-                if looked > caps.entries or time.monotonic() > deadline:
-                    yield shown, descriptor, "too_many"
-                    return
-                mode = _mode(name, descriptor)
-                if not mode:
-                    yield shown, descriptor, "unreadable"
-                elif not stat.S_ISDIR(mode):
-                    yield shown, descriptor, ""
-                elif depth >= caps.depth:
-                    yield shown, descriptor, "depth"
-                elif len(waiting) < caps.entries:
-                    inner = _open_folder(name, descriptor)
-                    if inner < 0:
+    root = os.open(folder, _FOLDER)
+    waiting: list[tuple[str, ...]] = [()]
+    try:
+        while waiting:
+            parts = waiting.pop(0)
+            prefix, descriptor = "".join(f"{part}/" for part in parts), _open_below(root, parts)
+            if descriptor < 0:
+                yield prefix.rstrip("/"), root, "unreadable"
+                continue
+            try:
+                for name in _names(descriptor, caps.entries - looked + 1):
+                    looked += 1
+                    shown = prefix + name
+                    if looked > caps.entries or time.monotonic() > deadline:
+                        yield shown, descriptor, "too_many"
+                        return
+                    mode = _mode(name, descriptor)
+                    if not mode:
                         yield shown, descriptor, "unreadable"
+                    elif not stat.S_ISDIR(mode):
+                        yield shown, descriptor, ""
+                    elif len(parts) >= caps.depth:
+                        yield shown, descriptor, "depth"
                     else:
-                        waiting.append((f"{shown}/", inner, depth + 1))
+                        waiting.append((*parts, name))
+            finally:
+                os.close(descriptor)
+    finally:
+        os.close(root)
+
+
+def _open_below(root: int, parts: tuple[str, ...]) -> int:
+    """Open a folder by its names from `root` down, no link followed; only the one is held, however many there are."""
+    descriptor = os.open(".", _FOLDER, dir_fd=root)
+    for part in parts:
+        above = descriptor
+        try:
+            descriptor = os.open(part, _FOLDER, dir_fd=above)
+        except OSError:
+            return -1
         finally:
-            os.close(descriptor)
+            os.close(above)
+    return descriptor
 
 
 def _mode(name: str, parent: int) -> int:
@@ -110,13 +129,6 @@ def _names(descriptor: int, most: int) -> list[str]:
             if len(names) >= most:
                 break
     return sorted(names)
-
-
-def _open_folder(name: str, parent: int) -> int:
-    try:
-        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-    except OSError:
-        return -1
 
 
 def _read(name: str, parent: int, caps: Caps, taken: int, total: int) -> tuple[bytes, str]:

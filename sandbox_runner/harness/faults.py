@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 Said = dict[str, object]
+_fork, _wait, _exit = os.fork, os.waitpid, os._exit
 
 _LONGEST_LAST = 500
 _LONGEST_TEXT = 8192
@@ -32,18 +33,32 @@ def tell(wrong: BaseException, filename: str, *, syntax: bool = False) -> Said:
     kind = type(wrong)  # an instance may lie about its class, or raise when asked for it
     if issubclass(kind, SystemExit):
         return _exit_told(wrong, name)
+    number = _get(OSError, "errno", wrong) if issubclass(kind, OSError) else None
+    refused = number == errno.EAGAIN and _is_refused()  # at once: what fills the limit may end any moment
     text = _safe(lambda: _text(wrong), name)
     _show(_safe(lambda: _trace(wrong, text), text + "\n"))
     said: Said = {"name": name, "last_line": _clip(_last_line(text) or name, _LONGEST_LAST)}
     said["line"] = _safe_line(wrong, filename)
     if syntax:
         said["syntax"] = True
-    if issubclass(kind, OSError):
-        number = _get(OSError, "errno", wrong)
-        said |= {"errno": number} if type(number) is int else {}
+    said |= {"errno": number} if type(number) is int else {}
+    said |= {"refused": True} if refused else {}
     with contextlib.suppress(BaseException):
         said |= {"network": True} if _of_network(wrong) else {}
     return said
+
+
+def _is_refused() -> bool:
+    """Whether another process is refused now; the errno of that is also that of a pipe with nothing to read."""
+    try:
+        child = _fork()
+    except OSError:
+        return True
+    if child == 0:
+        _exit(0)
+    with contextlib.suppress(OSError):
+        _wait(child, 0)
+    return False
 
 
 def _get(kind: type[BaseException], name: str, wrong: BaseException) -> Any:  # noqa: ANN401 - whatever is kept there

@@ -34,7 +34,7 @@ class Bubblewrap:
 
     def __init__(self, host: Host) -> None:
         self.host = host
-        self._filter = compile_filter(host.policy.seccomp)
+        self._filter = compile_filter(host.policy.seccomp, counted=host.cgroups is not None)
 
     @property
     def walls(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class Bubblewrap:
         shown += self._hidden_nodes(job)
         walls = self._walls_argv(job, filtered=False)
         argv = ["bwrap", *identity, *walls, *self._tree_argv(job, host.mountpoint(job), shown, nodes=False), *command]
-        order = host.order(job, None) | {"rlimits": {"CORE": 0}, "argv": argv}
+        order = host.order(job, None) | {"rlimits": {"CORE": host.policy.rlimits["CORE"]}, "argv": argv}
         if host.root:
             first, own = host.owner(replace(job, slot=0)), host.owner(job)
             order["range"] = f"0 {own} 1\n{first} {first} {own - first}\n"
@@ -181,7 +181,7 @@ class Bubblewrap:
             for parent in reversed(Path(path).parents[:-1]):  # bubblewrap would shut them to all but root
                 argv += ["--perms", "0755", "--dir", str(parent)]
             argv += ["--ro-bind", here, path]
-        argv += ["--proc", "/proc", "--dev", "/dev", "--dir", "/etc"]
+        argv += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys", "--dev", "/dev", "--dir", "/etc"]
         for name in policy.etc:
             argv += ["--ro-bind", f"{mountpoint}/etc/{name}", f"/etc/{name}"]
         for path in policy.binds_where_present:

@@ -133,11 +133,13 @@ class Cgroups:
             NoCgroupError: the kernel refused.
         """
         folders = {controller: parent / name for controller, parent in self.parents.items()}
+        made: dict[str, Path] = {}
         try:
             for folder in set(folders.values()):
                 folder.mkdir()
-        except OSError as refused:
-            raise _refused(refused, folders) from refused
+                made[str(folder)] = folder
+        except OSError as refused:  # what was there already is another's
+            raise _refused(refused, made) from refused
         return Group(self.version, folders)
 
 

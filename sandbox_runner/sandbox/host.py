@@ -6,6 +6,7 @@ Sizes in bytes, times in seconds.
 
 import asyncio
 import base64
+import itertools
 import json
 import math
 import os
@@ -29,6 +30,7 @@ from sandbox_runner.spawning import started
 BASE_UID = 64100
 PROGRAMS_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _INSIDE_UID = 1000
+_serials = itertools.count(1)
 _MOST_SLOTS = 1024
 _HARNESS = Path(__file__).resolve().parent.parent / "harness"
 _LAUNCH = Path(__file__).resolve().with_name("launch.py")
@@ -64,6 +66,8 @@ class Host:
         self.root = os.geteuid() == 0
         self._settings = settings
         self._fonts = fonts
+        self.names = f"tasree-{os.getpid()}-{next(_serials)}"
+        """What the names of its jobs' groups begin with; a process may have several hosts, whose jobs run beside."""
         self._count = 0
         self.reaper = Reaper()
         self.reaper.adopt()
@@ -92,9 +96,9 @@ class Host:
         return Setting(tuple(self.policy.environment), self.no_cgroup, hidden, own_kernel, bound, spare=spare)
 
     def next_name(self) -> str:
-        """A name for a job's groups and files that no other job of this host has."""
+        """A name for a job's groups that no other job of this machine has."""
         self._count += 1
-        return f"tasree-{os.getpid()}-{self._count}"
+        return f"{self.names}-{self._count}"
 
     def owner(self, job: Staged) -> int:
         """The kernel uid that a job's files belong to: its slot's, or (in a user namespace) our own, known as 0."""
@@ -160,7 +164,10 @@ class Host:
         beyond what may be used before that count ends the job, and serves only where nobody counts.
         """
         limits = dict(self.policy.rlimits)
-        limits["NPROC"] = job.limits.processes + self.spare_processes
+        spare = self.spare_processes + (
+            self.cgroups is not None
+        )  # one more than a group's, which counts what it refuses
+        limits["NPROC"] = job.limits.processes + spare
         limits["FSIZE"] = job.limits.disk_bytes
         limits["CPU"] = max(1, int(job.limits.cpu_s) + 1)
         if counted:

@@ -96,9 +96,9 @@ class Jailed:
         if self._pid:
             with contextlib.suppress(OSError):
                 self._init = os.pidfd_open(self._pid)
-            if self._group is None:
-                self._watchdog = Watchdog(self._pid, limits, self._strike, self.inherited_bytes)
-                self._watchdog.begin()
+            grouped = self._group is not None
+            self._watchdog = Watchdog(self._pid, limits, self._strike, self.inherited_bytes, grouped=grouped)
+            self._watchdog.begin()
 
     def cpu_s(self) -> float | None:
         """CPU seconds that the group counted."""

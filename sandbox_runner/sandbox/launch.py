@@ -34,10 +34,7 @@ def main() -> None:
         _unshare(user_namespace=order["user_namespace"])
         _furnish(order)
         for name, wanted in order["rlimits"].items():
-            kind = getattr(resource, f"RLIMIT_{name}")
-            _, hard = resource.getrlimit(kind)
-            value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-            resource.setrlimit(kind, (value, value))
+            _limit(getattr(resource, f"RLIMIT_{name}"), wanted)
         program = shutil.which(order["argv"][0]) or order["argv"][0]
         if order.get("range"):  # this interpreter may be out of reach from then on
             _own_range(order["owner"], order["range"])
@@ -46,6 +43,15 @@ def main() -> None:
         sys.stderr.write(f"launch: {fault}\n")
         sys.stderr.flush()
         os._exit(70)
+
+
+def _limit(kind: int, wanted: int) -> None:
+    """Set a hard limit; where the runner has a lower one and may not raise it, that one holds."""
+    _, hard = resource.getrlimit(kind)
+    try:
+        resource.setrlimit(kind, (wanted, wanted))
+    except ValueError:
+        resource.setrlimit(kind, (min(wanted, hard), min(wanted, hard)))
 
 
 def _share_blame() -> None:

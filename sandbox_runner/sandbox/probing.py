@@ -34,6 +34,10 @@ _CGROUP = (
     "Give the runner a control group of its own: as a systemd unit with Delegate=yes; in a container, mount "
     "/sys/fs/cgroup writable (--cgroupns=private and --privileged, or -v /sys/fs/cgroup:/sys/fs/cgroup:rw)."
 )
+_CORE = (
+    "Start the runner with limits that it may lower, that of core files being at least 1 (systemd: LimitCORE=infinity; "
+    "in a container: --ulimit core=-1), or without a program in kernel.core_pattern."
+)
 _MENDS = {
     "seccomp": "The filter is not loaded: install libseccomp2 and pyseccomp, and a kernel with CONFIG_SECCOMP_FILTER.",
     "uid_per_slot": "Start the runner as root: each slot then has a uid of its own. Without root one uid serves all.",
@@ -41,6 +45,7 @@ _MENDS = {
     "memory": _CGROUP,
     "process_count": _CGROUP,
     "cpu": _CGROUP,
+    "rlimits": _CORE,
 }
 CUDA = "cuda"
 """The wall that says of a GPU that a kernel of a job was right on it."""

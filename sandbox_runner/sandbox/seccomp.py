@@ -13,24 +13,25 @@ from functools import cache
 import pyseccomp
 
 from sandbox_runner.errors import SetupError
-from sandbox_runner.sandbox.policy import Seccomp
+from sandbox_runner.sandbox.policy import Seccomp, Words
 
 _HIGHEST_FAMILY = 64
-_HIGHEST_PROTOCOL = 31
 _INIT = 1
 _WORD = 0xFFFFFFFF
 
 
 @cache
-def compile_filter(policy: Seccomp) -> bytes:
-    """Compile to BPF. Foreign architectures (32-bit, x32) are killed, which is the library's default.
+def compile_filter(policy: Seccomp, *, counted: bool = True) -> bytes:
+    """Compile to BPF; `counted` says that a control group counts what the kernel keeps for a job.
+
+    Foreign architectures (32-bit, x32) are killed, which is the library's default.
 
     Raises:
         SetupError: a call of the policy is unknown to the library.
     """
     rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
     refuse = pyseccomp.ERRNO(errno.EPERM)
-    for name in policy.refuse:
+    for name in (*policy.refuse, *(() if counted else policy.refuse_uncounted)):
         _rule(rules, refuse, name)
     for name in policy.absent:
         _rule(rules, pyseccomp.ERRNO(errno.ENOSYS), name)
@@ -47,22 +48,32 @@ def compile_filter(policy: Seccomp) -> bytes:
             if family not in policy.socket_families_allowed:
                 rules.add_rule(unsupported, call, pyseccomp.Arg(0, pyseccomp.EQ, family))
         rules.add_rule(unsupported, call, pyseccomp.Arg(0, pyseccomp.GT, _HIGHEST_FAMILY))
-    _netlink(rules, policy.netlink_protocols_allowed)
-    for request in policy.ioctls_refused:
-        rules.add_rule(refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _WORD, request))
+    _protocols(rules, socket.AF_NETLINK, policy.netlink_protocols_allowed)
+    for family in (socket.AF_INET, socket.AF_INET6):
+        _protocols(rules, family, policy.inet_protocols_allowed)
+    for words in policy.words_refused:
+        _refuse_words(rules, refuse, words)
     with tempfile.TemporaryFile() as out:
         rules.export_bpf(out)
         out.seek(0)
         return out.read()
 
 
-def _netlink(rules: pyseccomp.SyscallFilter, allowed: tuple[int, ...]) -> None:
-    """Refuse every protocol of netlink but those allowed: events of the host's devices come over one of them."""
-    refuse, family = pyseccomp.ERRNO(errno.EPROTONOSUPPORT), pyseccomp.Arg(0, pyseccomp.EQ, socket.AF_NETLINK)
-    for protocol in range(_HIGHEST_PROTOCOL + 1):
+def _protocols(rules: pyseccomp.SyscallFilter, family: int, allowed: tuple[int, ...]) -> None:
+    """Refuse every protocol of a family but those allowed: the host's events, and modules of its kernel, lie behind."""
+    refuse, of_family = pyseccomp.ERRNO(errno.EPROTONOSUPPORT), pyseccomp.Arg(0, pyseccomp.EQ, family)
+    highest = max(allowed)
+    for protocol in range(highest):
         if protocol not in allowed:
-            rules.add_rule(refuse, "socket", family, pyseccomp.Arg(2, pyseccomp.EQ, protocol))
-    rules.add_rule(refuse, "socket", family, pyseccomp.Arg(2, pyseccomp.GT, _HIGHEST_PROTOCOL))
+            rules.add_rule(refuse, "socket", of_family, pyseccomp.Arg(2, pyseccomp.MASKED_EQ, _WORD, protocol))
+    rules.add_rule(refuse, "socket", of_family, pyseccomp.Arg(2, pyseccomp.GT, highest))
+
+
+def _refuse_words(rules: pyseccomp.SyscallFilter, refuse: int, words: Words) -> None:
+    """Refuse a call told these words; of a word of 64 bits the kernel reads the lower half where it is a number."""
+    told = [pyseccomp.Arg(int(place), pyseccomp.MASKED_EQ, _WORD, word) for place, word in words.equal]
+    told += [pyseccomp.Arg(int(place), pyseccomp.NE, word) for place, word in words.unequal]
+    rules.add_rule(refuse, words.call, *told)
 
 
 def _rule(rules: pyseccomp.SyscallFilter, action: int, name: str) -> None:

@@ -1,4 +1,7 @@
-"""Watches memory and the number of processes where no control group can be had, from outside, through /proc.
+"""Watches from outside, through /proc, what no control group counts: all of a job where there is none to be had.
+
+What the kernel keeps of answers that a job asked for over netlink and did not read belongs to no group even where
+there is one, and is the host's: of that a little is lent.
 
 Law: it counts the whole tree under the sandbox's init, so that a process that leaves its group or hides its memory
 maps is still counted; of one that hides them, shared pages count in full. It only ever asks for the namespace to be
@@ -14,17 +17,25 @@ from sandbox_runner.protocol import Limits
 _PAUSE_S = 0.05
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
-_MOST = 4096
+_MOST, _SPARE = 4096, 8
+UNREAD_BYTES = 32 << 20
+_READ_BYTES = 1 << 20
+_UNREAD_PLACE = 4
+"""Of a line of /proc/PID/net/netlink: Rmem."""
 
 
 class Watchdog:
     """The watch over one job. `reached` names the limit at which it struck; `strike` kills the namespace.
 
-    `inherited` is its share of pages that it has in common with a warm parent, whose they are.
+    `inherited` is its share of pages that it has in common with a warm parent, whose they are. Where a job is
+    `grouped`, its control group counts the rest.
     """
 
-    def __init__(self, init: int, limits: Limits, strike: Callable[[], None], inherited: int = 0) -> None:
+    def __init__(
+        self, init: int, limits: Limits, strike: Callable[[], None], inherited: int = 0, *, grouped: bool = False
+    ) -> None:
         self._inherited = inherited
+        self._grouped = grouped
         self._init = init
         self._limits = limits
         self._strike = strike
@@ -43,21 +54,38 @@ class Watchdog:
             self._task.cancel()
 
     async def _watch(self) -> None:
-        spare = 8
         while not self.reached:
-            pids = list(tree(self._init))
-            held = sum(resident(pid) for pid in pids)
-            if held > self._limits.memory_bytes:
-                held = max(sum(_share(pid) for pid in pids) - self._inherited, 0)
-            self.peak_bytes = max(self.peak_bytes, held)
-            self.cpu_s = max(self.cpu_s, sum(used_s(pid) for pid in pids))
-            if held > self._limits.memory_bytes:
+            if unread(self._init) > UNREAD_BYTES:
                 self.reached = "memory_bytes"
-            elif len(pids) > self._limits.processes + spare:
-                self.reached = "processes"
+            elif not self._grouped:
+                self._count()
             if self.reached:
                 self._strike()
             await asyncio.sleep(_PAUSE_S)
+
+    def _count(self) -> None:
+        pids = list(tree(self._init))
+        held = sum(resident(pid) for pid in pids)
+        if held > self._limits.memory_bytes:
+            held = max(sum(_share(pid) for pid in pids) - self._inherited, 0)
+        self.peak_bytes = max(self.peak_bytes, held)
+        self.cpu_s = max(self.cpu_s, sum(used_s(pid) for pid in pids))
+        if held > self._limits.memory_bytes:
+            self.reached = "memory_bytes"
+        elif len(pids) > self._limits.processes + _SPARE:
+            self.reached = "processes"
+
+
+def unread(pid: int) -> int:
+    """What the kernel keeps for the netlink sockets of a process's network namespace, in bytes; 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/net/netlink", encoding="ascii") as table:
+            text = table.read(_READ_BYTES)
+        if len(text) == _READ_BYTES:  # no program has so many sockets, and what is kept for the rest is not seen
+            return UNREAD_BYTES + 1
+        return sum(int(line.split()[_UNREAD_PLACE]) for line in text.splitlines()[1:])
+    except (OSError, IndexError, ValueError):
+        return 0
 
 
 def tree(root: int) -> Iterator[int]:

@@ -196,10 +196,15 @@ class Parent:
     async def _open(self, like: Staged) -> "Child":
         host = self._sandbox.host
         group = host.open_group(host.next_name())
-        lines = Cradle(self._control, self.pid, group.joins if group else ())
+        try:
+            lines = Cradle(self._control, self.pid, group.joins if group else ())
+            out, err = await reader_of(lines.out), await reader_of(lines.err)
+        except BaseException:  # nothing was forked yet
+            if group is not None:
+                group.remove()
+            raise
         self.under_way += 1
-        born = Born(await reader_of(lines.out), await reader_of(lines.err), self._one_gone)
-        return Child(like, lines, born, group)
+        return Child(like, lines, Born(out, err, self._one_gone), group)
 
     def _one_gone(self) -> None:
         self.under_way -= 1

@@ -19,7 +19,10 @@ ATTACKS = Path(__file__).with_name("attacks")
 def all_attacks() -> list[dict[str, Any]]:
     """Give every attack: the shared ones, then our own."""
     shared = json.loads((ATTACKS / "shared.json").read_text(encoding="utf-8"))
-    return [*shared, *tomllib.loads((ATTACKS / "own.toml").read_text(encoding="utf-8"))["attack"]]
+    ours = (
+        tomllib.loads((ATTACKS / name).read_text(encoding="utf-8"))["attack"] for name in ("own.toml", "third.toml")
+    )
+    return [*shared, *(attack for attacks in ours for attack in attacks)]
 
 
 def named_attacks(name: str) -> list[dict[str, Any]]:

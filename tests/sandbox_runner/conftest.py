@@ -62,7 +62,7 @@ class Walls:
     def survivors(self) -> list[str]:
         """Name what is left of any job on the host: processes of the slots' uids, groups, mounts."""
         left = _processes(str(self.sandbox.host.folder), self.base_uid, self.settled)
-        return [*left, *_groups(), *_mounts(str(self.sandbox.host.folder))]
+        return [*left, *_groups(self.sandbox.host.names), *_mounts(str(self.sandbox.host.folder))]
 
 
 def _processes(folder: str, base_uid: int, settled: frozenset[int]) -> Iterator[str]:
@@ -86,8 +86,8 @@ def _dead_child_of(parents: frozenset[int], status: str) -> bool:
     return "\nState:\tZ" in status and int(status.partition("\nPPid:")[2].split(None, 1)[0]) in parents
 
 
-def _groups() -> Iterator[str]:
-    for folder in Path("/sys/fs/cgroup").rglob(f"tasree-{os.getpid()}-*"):
+def _groups(names: str) -> Iterator[str]:
+    for folder in Path("/sys/fs/cgroup").rglob(f"{names}-*"):
         yield f"group {folder}"
 
 

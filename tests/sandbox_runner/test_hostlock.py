@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_runner.errors import SetupError
-from sandbox_runner.hostlock import HostLock, gpu_lock
+from sandbox_runner.hostlock import HostLock, gpu_lock, until_wanted
 
 
 class Entries:
@@ -113,3 +113,30 @@ async def test_a_lock_that_is_a_link_or_in_no_folder_is_named(tmp_path: Path) ->
             async with HostLock(path).held(alone=True):
                 pass
     assert (tmp_path / "target").read_text() == "mine"
+
+
+async def test_who_holds_the_room_sees_that_a_measurement_waits_for_it(entries: Entries) -> None:
+    lock, go = HostLock(entries.path), asyncio.Event()
+    async with lock.held(alone=False):
+        assert not lock.wanted()
+        waiting = asyncio.create_task(entries.hold("time", alone=True, until=go))
+        async with asyncio.timeout(20):
+            await until_wanted((lock,))
+    await entries.inside_are("time")
+    go.set()
+    await waiting
+    assert not lock.wanted()
+
+
+def test_who_holds_a_gpu_sees_that_a_job_waits_for_it(tmp_path: Path) -> None:
+    ours, theirs = gpu_lock(tmp_path / "lock", 0), gpu_lock(tmp_path / "lock", 0)
+    assert ours.take()
+    assert not ours.wanted()
+    theirs.want()
+    theirs.want()
+    assert ours.wanted()
+    assert not gpu_lock(tmp_path / "lock", 1).wanted()
+    theirs.want_no_more()
+    theirs.want_no_more()
+    assert not ours.wanted()
+    ours.let_go()

@@ -44,6 +44,7 @@ class Taken:
 
     theirs: bool = False
     ours: bool = False
+    wanted: bool = False
 
     def take(self) -> bool:
         if self.theirs or self.ours:
@@ -53,6 +54,12 @@ class Taken:
 
     def let_go(self) -> None:
         self.ours = False
+
+    def want(self) -> None:
+        self.wanted = True
+
+    def want_no_more(self) -> None:
+        self.wanted = False
 
 
 @dataclass
@@ -99,8 +106,10 @@ async def test_each_job_gets_a_gpu_that_is_free_and_one_more_waits() -> None:
     fourth = asyncio.create_task(bench.take(1))
     await asyncio.sleep(0.1)
     assert not fourth.done()
+    assert all(lock.wanted for lock in bench.locks)
     await bench.give_back(3)
     assert await fourth == (3,)
+    assert not any(lock.wanted for lock in bench.locks)
 
 
 async def test_who_would_only_make_ready_gives_way_to_a_job_that_waits_for_the_same_gpu() -> None:

@@ -52,11 +52,26 @@ async def test_an_attack_started_cold_gets_its_ending_and_leaves_nothing(
     await _try(walls, attack)
 
 
+def _fault(result: Result) -> tuple[str, ...]:
+    return (result.fault.name, result.fault.last_line) if result.fault is not None else ()
+
+
 async def _try(walls: "Walls", attack: dict[str, Any]) -> None:
     limits = replace(walls.small, **attack.get("limits", {}))
     result = await walls.run(attack_data.source_of(attack), limits, JobKind(attack.get("kind", "run")))
     assert result.ending in attack["endings"], (result.fault, result.notes, result.stderr)
     assert set(attack.get("notes", ())) <= {note.code for note in result.notes}
+    assert set(attack.get("files", ())) <= {file.name for file in result.files}
+    told = (
+        result.stdout.head,
+        result.stdout.tail,
+        result.stderr.head,
+        result.stderr.tail,
+        result.value,
+        *_fault(result),
+    )
+    assert not [(hidden, text) for hidden in attack.get("hidden", ()) for text in told if hidden in text]
+    assert not [text for text in _fault(result) if "\n" in text]
     assert_told(result)
     assert walls.survivors() == []
     after = await walls.run("print('next')")

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,7 @@ def _counts(walls: "Walls") -> dict[str, int]:
     return {
         "descriptors": len(list(Path("/proc/self/fd").iterdir())),
         "mounts": len(Path("/proc/self/mountinfo").read_text().splitlines()),
-        "groups": sum(1 for _ in Path("/sys/fs/cgroup").rglob(f"tasree-{os.getpid()}-*")),
+        "groups": sum(1 for _ in Path("/sys/fs/cgroup").rglob(f"{walls.sandbox.host.names}-*")),
         "files": sum(1 for _ in walls.sandbox.host.folder.rglob("*")),
         "tasks": len(asyncio.all_tasks()),
     }

@@ -26,7 +26,7 @@ def test_the_filter_compiles_to_whole_instructions() -> None:
 
 def test_a_call_that_does_not_exist_is_refused_by_name() -> None:
     with pytest.raises(SetupError, match="no_such_call"):
-        compile_filter(Seccomp(("no_such_call",), (), (), (), (1,), (), ()))
+        compile_filter(Seccomp(("no_such_call",), (), (), (), (), (1,), (0,), (0,), ()))
 
 
 def test_a_setting_of_the_probe_names_how_to_mend_every_wall() -> None:

@@ -171,7 +171,8 @@ def _limit(wanted: dict) -> None:  # type: ignore[type-arg]
         kind = getattr(resource, f"RLIMIT_{name}")
         _, hard = resource.getrlimit(kind)
         least = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (least, least))
+        if resource.getrlimit(kind) != (least, least):  # the filter of one that waited lets some be set no more
+            resource.setrlimit(kind, (least, least))
 
 
 def _look(order: Order) -> None:
