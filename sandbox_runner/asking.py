@@ -163,6 +163,7 @@ class _Told:
     code: str = ""
     status: int | None = None
     errno: int = 0
+    refused: bool = False
     network: bool = False
     syntax: bool = False
 
@@ -268,7 +269,7 @@ def _ending(told: _Told, op: str) -> Ending:
         return Ending.SYNTAX_ERROR
     if told.status is not None:
         return Ending.EXIT_NONZERO if told.status else Ending.NO_RESULT
-    if told.errno == errno.EAGAIN and told.name in {"BlockingIOError", "OSError"}:
+    if told.errno == errno.EAGAIN and told.refused and told.name in {"BlockingIOError", "OSError"}:
         return Ending.PROC_LIMIT
     if told.errno in {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}:
         return Ending.FILE_LIMIT

@@ -133,6 +133,24 @@ def seccomp() -> str:
         ctypes.set_errno(0)
         if call() >= 0 or ctypes.get_errno() != errno.EPERM:
             return f"{name} was not refused ({os.strerror(ctypes.get_errno())})"
+    for name, (number, *words) in FACTS["calls"].items():
+        ctypes.set_errno(0)
+        if _libc.syscall(number, *map(ctypes.c_long, words)) != -1 or ctypes.get_errno() not in {
+            errno.EPERM,
+            errno.ENOSYS,
+        }:
+            return f"{name} was not refused ({os.strerror(ctypes.get_errno())})"
+    return _sockets()
+
+
+def _sockets() -> str:
+    for protocol in set(range(300)) - set(FACTS["protocols"]) if FACTS["protocols"] else ():
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
+            try:
+                socket.socket(socket.AF_INET, kind, protocol).close()
+            except OSError:
+                continue
+            return f"a socket of protocol {protocol} was not refused"
     for family in (40, 38, 17):
         try:
             socket.socket(family, socket.SOCK_STREAM).close()
@@ -155,6 +173,10 @@ def rlimits() -> str:
         except (ValueError, OSError):
             continue
         return f"RLIMIT_{name} was raised"
+    for name, most in FACTS["limits"].items():
+        _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))
+        if hard == resource.RLIM_INFINITY or hard > most:
+            return f"RLIMIT_{name} is {hard}"
     return _core()
 
 

@@ -18,7 +18,7 @@ from sandbox_runner.sandbox.jailed import Jailed
 from sandbox_runner.sandbox.lines import CHANNEL, INFO, REPORT, Pairs
 from sandbox_runner.sandbox.port import Staged
 from sandbox_runner.sandbox.probing import PROVEN_INSIDE, PROVEN_OUTSIDE, Setting
-from sandbox_runner.sandbox.seccomp import compile_filter
+from sandbox_runner.sandbox.seccomp import compile_filter, refused_calls
 
 _SECCOMP = 6
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -45,7 +45,10 @@ class Bubblewrap:
     @property
     def setting(self) -> Setting:
         """What a probe of this sandbox must know."""
-        return self.host.setting(own_kernel=False)
+        policy = self.host.policy
+        calls = refused_calls(policy.seccomp, counted=self.host.cgroups is not None)
+        allowed = policy.seccomp.inet_protocols_allowed
+        return replace(self.host.setting(own_kernel=False), calls=calls, limits=policy.rlimits, protocols=allowed)
 
     def setting_with(self, numbers: Sequence[int], shown: str) -> Setting:
         """What a probe must know where a job is lent one GPU of these numbers."""

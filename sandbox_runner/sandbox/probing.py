@@ -12,7 +12,7 @@ import platform
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -121,6 +121,12 @@ class Setting:
     variables_cuda: tuple[str, ...] = ()
     spare: int = 0
     """How many processes a job may have beyond its limit for idle threads of libraries, on a host of many cores."""
+    calls: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """System calls that must be refused, by what they are named here: a number and arguments."""
+    limits: dict[str, int] = field(default_factory=dict)
+    """The most that each hard limit may be, by its name."""
+    protocols: tuple[int, ...] = ()
+    """Of sockets of the internet; where there are none, they are not tried."""
     lent: tuple[str, ...] = ()
     """Device nodes that every job of this probe has: where all of them are jobs for a GPU."""
 
@@ -129,7 +135,8 @@ async def probe(attempt: Try, setting: Setting) -> tuple[Wall, ...]:
     """Try every wall. A few seconds; never raises for a wall that is missing."""
     with _lures() as lures:
         facts = {**lures, "variables": list(setting.variables), "hidden": list(setting.hidden)}
-        facts |= {"nodes": list(setting.lent)}
+        facts |= {"nodes": list(setting.lent), "calls": setting.calls, "limits": setting.limits}
+        facts |= {"protocols": list(setting.protocols)}
         facts |= {"own_kernel": setting.own_kernel, "kernel": platform.release(), "bound": list(setting.bound)}
         source = _program(facts)
         first, second = await asyncio.gather(_one(attempt, source, 0), _one(attempt, source, 1))

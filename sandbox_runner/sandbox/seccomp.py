@@ -17,6 +17,7 @@ from sandbox_runner.sandbox.policy import Seccomp, Words
 
 _HIGHEST_FAMILY = 64
 _INIT = 1
+_ARGUMENTS = 6
 _WORD = 0xFFFFFFFF
 
 
@@ -57,6 +58,26 @@ def compile_filter(policy: Seccomp, *, counted: bool = True) -> bytes:
         rules.export_bpf(out)
         out.seek(0)
         return out.read()
+
+
+def refused_calls(policy: Seccomp, *, counted: bool = True) -> dict[str, tuple[int, ...]]:
+    """Give a way to make each call that the filter refuses: its number here and its arguments, all that matter not 0.
+
+    Made without the filter, none of them does any harm to who makes it by a probe, but may end it.
+    """
+    told: dict[str, tuple[tuple[int, int], ...]] = {}
+    told |= dict.fromkeys((*policy.refuse, *policy.absent, *(() if counted else policy.refuse_uncounted)), ())
+    told |= {f"{name} on the init": ((0, _INIT),) for name in policy.refuse_on_init}
+    for words in policy.words_refused:
+        unequal = tuple((place, word + 1) for place, word in words.unequal)
+        told[f"{words.call} of {[word for _, word in words.equal]}"] = (*words.equal, *unequal)
+    arch, calls = pyseccomp.system_arch(), {}
+    for name, arguments in told.items():
+        number = pyseccomp.resolve_syscall(arch, name.partition(" ")[0])
+        if number >= 0:  # else this machine has no such call
+            given = dict(arguments)
+            calls[name] = (number, *(given.get(place, 0) for place in range(_ARGUMENTS)))
+    return calls
 
 
 def _protocols(rules: pyseccomp.SyscallFilter, family: int, allowed: tuple[int, ...]) -> None:
