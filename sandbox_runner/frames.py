@@ -28,6 +28,7 @@ BODY_S = 30.0
 """A body follows its length within this many seconds, or the connection ends (slow loris)."""
 
 _LENGTH = struct.Struct(">I")
+_HIGHEST_VERSION = 1 << 31
 
 
 class Refusal(StrEnum):
@@ -237,7 +238,7 @@ def tell_of(body: dict[str, Json]) -> Tell:
 def hello_of(body: dict[str, Json]) -> Hello | int:
     """Build a bot's first frame; only the version's number where it is not ours. Raises WireError."""
     version = body.get("version")
-    if body.get("say") != "hello" or type(version) is not int:
+    if body.get("say") != "hello" or type(version) is not int or not 0 <= version <= _HIGHEST_VERSION:
         message = "the first frame is not a hello with a version"
         raise WireError(message)
     return decode(Hello, _without_say(body)) if version == PROTOCOL_VERSION else version

@@ -309,7 +309,11 @@ def _shield() -> None:
 
 
 def _plain_signals() -> None:
+    """As a program that a person starts has them, whatever the runner was started by ignores (a shell's `&` does)."""
     signal.set_wakeup_fd(-1)
+    for number in signal.valid_signals():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)

@@ -184,7 +184,9 @@ def _core() -> str:
     """Have the kernel keep what a crash left, or start a program of the host's with it."""
     child = os.fork()
     if child == 0:
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGQUIT)
+        os._exit(1)
     _, status = os.waitpid(child, 0)
     return "a crash left a core file, or started a program of the host's" if os.WCOREDUMP(status) else ""
 

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import os
+import signal
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -298,3 +299,12 @@ async def test_a_full_disk_and_too_many_processes_are_named_in_a_timing_too(
     result = await walls.run(source, kind=JobKind.TIME)
     assert (result.ending, result.reached and result.reached.name) == (ending, limit), (result.fault, result.flags)
     assert walls.survivors() == []
+
+
+async def test_a_job_has_plain_signals_whatever_the_runner_ignores(walls: "Walls") -> None:
+    before = signal.signal(signal.SIGQUIT, signal.SIG_IGN)  # as a runner has it that a script starts with `&`
+    try:
+        result = await walls.run("import signal as s\nprint(s.getsignal(s.SIGQUIT) is s.SIG_DFL)")
+    finally:
+        signal.signal(signal.SIGQUIT, before)
+    assert result.stdout.head == "True\n"
