@@ -190,7 +190,10 @@ async def _warmed(nurseries: tuple[Nursery, ...], dispatcher: Dispatcher, lock: 
         dispatcher.capabilities = replace(dispatcher.capabilities, walls=walls)
 
     def idle() -> bool:
-        return _idle(dispatcher) and not lock.wanted()
+        try:
+            return _idle(dispatcher) and not lock.wanted()
+        except SetupError:  # whoever needs the lock for a job says so
+            return False
 
     kept = nurseries if Device.CUDA in dispatcher.capabilities.devices else nurseries[:1]
     keeping = [asyncio.create_task(nursery.keep(tell, idle)) for nursery in kept]
