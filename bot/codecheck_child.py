@@ -71,11 +71,13 @@ def limit() -> None:
         (resource.RLIMIT_AS, MEMORY_BYTES),
         (resource.RLIMIT_CPU, CPU_S),
         (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CORE, 1),  # 0 would not keep the kernel from starting the host's crash program: core(5)
         (resource.RLIMIT_NPROC, 0),
         (resource.RLIMIT_NOFILE, 3),
     ):
-        resource.setrlimit(what, (most, most))
+        _, hard = resource.getrlimit(what)
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (least, least))
 
 
 def parse(source: str) -> dict[str, object] | None:

@@ -71,7 +71,7 @@ class Gvisor:
         flags += ["--ignore-cgroups", "--host-uds=open"]
         order = host.order(job, group, files) | {
             "descriptors": {},
-            "rlimits": {"CORE": 0},
+            "rlimits": {"CORE": host.policy.rlimits["CORE"]},
             "argv": ["runsc", *flags, "run", "--bundle", f"{mountpoint}/bundle", name],
         }
         return await host.launch(job, order, lines, group)
