@@ -27,7 +27,7 @@ def find(body: list[ast.stmt]) -> OwnTiming | None:
     names = Names(body)
     readings = [call for statement in body for call in _readings(statement, names)]
     if len(readings) < 2:  # noqa: PLR2004 - one reading is no interval
-        return OwnTiming((), ()) if _uses_timer(body, names) else None
+        return OwnTiming((), _settable_timers(body, names)) if _uses_timer(body, names) else None
     regions = []
     begun, name = -1, ""
     for i, statement in enumerate(body):
@@ -48,6 +48,13 @@ def _uses_timer(body: list[ast.stmt], names: Names) -> bool:
     """Whether a timer of `timeit`, torch or Triton is set to work, and so measures by itself."""
     called = {names.called(node) for statement in body for node in ast.walk(statement)}
     return any(base in _TIMED_BY and name in _TIMERS for base, _, name in (each.rpartition(".") for each in called))
+
+
+def _settable_timers(body: list[ast.stmt], names: Names) -> tuple[tuple[str, int], ...]:
+    """Remark on a timer that is given a clock of the date."""
+    given = [each.value for statement in body for node in ast.walk(statement) if isinstance(node, ast.Call)
+             for each in node.keywords if each.arg == "timer"]  # fmt: skip
+    return tuple(("own_wall_clock", value.lineno) for value in given if names.is_settable_clock(value))[:1]
 
 
 def _readings(statement: ast.stmt, names: Names) -> Iterator[ast.Call]:

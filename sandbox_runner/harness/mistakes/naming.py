@@ -18,6 +18,10 @@ CLOCKS = frozenset(
 _DATES = frozenset({f"datetime.datetime.{name}" for name in ("now", "utcnow", "today")})
 """They tell the date too: only one that is subtracted from another measures."""
 _SETTABLE = _DATES | {"time.time", "time.time_ns"}
+_SEEDED = frozenset(
+    {"seed", "manual_seed", "default_rng", "Random", "RandomState", "ctime", "localtime", "gmtime", "str"}
+)
+"""What makes of a reading a seed or a text, not a time that was taken."""
 _BUILTINS = frozenset({"print", "map", "filter", "zip", "range", "enumerate", "reversed", "iter", "sum", "min", "max"})
 
 
@@ -39,6 +43,7 @@ class Names:
                     full = self.full(value)
                     if full.partition(".")[0] in known or full in _BUILTINS:
                         self._stands.setdefault(name, full)
+        self._no_times = {id(each) for node in nodes for each in self._given_away(node)}
         dates = {target.id for node in nodes if isinstance(node, ast.Assign) and self.called(node.value) in _DATES
                  for target in node.targets if isinstance(target, ast.Name)}  # fmt: skip
         self._dates = any(
@@ -58,6 +63,16 @@ class Names:
             case ast.ImportFrom(module=str(module), names=aliases):
                 for alias in aliases:
                     self._stands.setdefault(alias.asname or alias.name, f"{module}.{alias.name}")
+
+    def _given_away(self, node: ast.AST) -> list[ast.AST]:
+        """List what a node makes a seed or a text of."""
+        match node:
+            case ast.FormattedValue(value=ast.Call() as value):
+                return [value]
+            case ast.Call(args=args) if self.last(node) in _SEEDED:
+                return [inner for each in args for inner in ast.walk(each)]
+            case _:
+                return []
 
     def full(self, node: ast.AST) -> str:
         """Give a chain of attributes as text, with what its first name stands for: `xp.sort` is `numpy.sort`."""
@@ -81,8 +96,12 @@ class Names:
 
     def reads_clock(self, node: ast.AST) -> bool:
         """Whether a node is a reading of a clock."""
-        called = self.called(node)
+        called = "" if id(node) in self._no_times else self.called(node)
         return called in CLOCKS or (called in _DATES and self._dates)
+
+    def is_settable_clock(self, node: ast.AST) -> bool:
+        """Whether a node names a clock that is set while it runs."""
+        return self.full(node) in _SETTABLE
 
     def is_settable(self, node: ast.AST) -> bool:
         """Whether a reading is of a clock that is set while it runs."""

@@ -83,6 +83,11 @@ class Source:
         lambdas = [value for value in self.bound.get(node.func.id, ()) if isinstance(value, ast.Lambda)]
         return known if isinstance(known, ast.FunctionDef) else lambdas[0] if lambdas else None
 
+    def _compiles(self, value: ast.expr) -> bool:
+        """Whether what a name is bound to is `torch.compile` with some of its arguments given."""
+        partial = self.called(value) == "functools.partial"
+        return partial and self.is_compile(value)
+
     def is_compile(self, node: ast.AST) -> bool:
         """Whether a node is a call of `torch.compile`, also through `functools.partial`, or of a module's `compile`."""
         if not isinstance(node, ast.Call):
@@ -90,6 +95,8 @@ class Source:
         called = self.called(node)
         if called == "functools.partial":
             return bool(node.args) and self.names.full(node.args[0]) == "torch.compile"
+        if isinstance(node.func, ast.Name) and any(self._compiles(each) for each in self.bound.get(node.func.id, ())):
+            return True
         own = isinstance(node.func, ast.Attribute) and self.last(node) == "compile" and not node.args
         own = own and {each.arg for each in node.keywords} <= _COMPILES and self.names.knows("torch")
         return called == "torch.compile" or own

@@ -27,6 +27,45 @@ def no_sync(source: Source) -> Iterator[Finding]:
                 yield Finding("no_sync", statement.lineno)
                 return
             begun = i
+    timers = _block_timers(source)
+    for node in source.everything:
+        if isinstance(node, ast.With) and timers & {name for item in node.items for name in _made_of(source, item)}:
+            inside = [each for statement in node.body for each in ast.walk(statement)]
+            if _works(inside) and not _waits(source, inside, node.body[-1]):
+                yield Finding("no_sync", node.lineno)
+                return
+
+
+def _block_timers(source: Source) -> set[str]:
+    """Name the source's own classes and generators that read the clock around a `with` block, and do not wait in it."""
+    found = set()
+    for node in source.definitions.values():
+        match node:
+            case ast.ClassDef(name=name, body=body):
+                ends = [each for each in body if isinstance(each, ast.FunctionDef) and each.name == "__exit__"]
+            case ast.FunctionDef(name=name) if any(isinstance(each, ast.Yield) for each in ast.walk(node)):
+                ends = [node]
+            case _:
+                continue
+        inner = [each for end in ends for each in ast.walk(end)]
+        reads = any(source.names.reads_clock(each) for each in inner)
+        if reads and not any(_may_wait(source, call) for call in calls(inner)):
+            found.add(name)
+    return found
+
+
+def _made_of(source: Source, item: ast.withitem) -> set[str]:
+    """Name what a `with` block is given: a class or function of the source that is called, here or before."""
+    given = [item.context_expr]
+    given += source.bound.get(item.context_expr.id, []) if isinstance(item.context_expr, ast.Name) else []
+    return {source.last(each) for each in given}
+
+
+def _may_wait(source: Source, call: ast.Call) -> bool:
+    """Whether a call waits for the GPU, by itself or in a function of the source; to print a time waits for nothing."""
+    definition = source.definitions.get(source.last(call))
+    inner = [source.last(each) for each in calls(list(ast.walk(definition)))] if definition else []
+    return bool({source.last(call), *inner} & (_WAITS - {"print"}))
 
 
 def _on_gpu(source: Source) -> bool:
@@ -65,13 +104,13 @@ def timer_threads(source: Source) -> Iterator[Finding]:
 
 
 def summary(source: Source) -> Iterator[Finding]:
-    """Mistake 38: times collected by the source itself, summed up by their least, mean or last, not their median."""
+    """Mistake 38: times taken by the source itself, summed up by their least, mean or last, not their median."""
     if not any(source.names.reads_clock(n) or source.called(n).startswith("timeit.") for n in source.everything):
         return
     times = Times(source)
     if times.is_fair():
         return
-    found = sorted((*times.of_collected(), *times.running()), key=lambda each: each[0])
+    found = sorted((*times.of_collected(), *times.running(), *times.of_one()), key=lambda each: each[0])
     if found:
         yield Finding("own_summary", found[0][0], {"how": found[0][1]})
 

@@ -12,19 +12,27 @@ from .naming import dotted
 from .source import Source, calls
 
 _LAZY = {"map", "filter", "zip", "range", "enumerate", "reversed", "iter", "keys", "values", "items"}
-_SLOW = {"vectorize", "apply_along_axis", "apply_over_axes", "frompyfunc", "fromiter"}
+_SLOW = {"vectorize", "apply_along_axis", "apply_over_axes", "frompyfunc"}
+_SLOW_TENSORS = {"apply_", "map_", "map2_"}
 _VIEWS = {
     *("transpose", "swapaxes", "reshape", "view", "permute", "expand", "expand_as", "squeeze", "unsqueeze", "t"),
     *("ravel", "broadcast_to", "moveaxis", "diagonal", "narrow", "select", "unfold", "movedim", "as_strided", "detach"),
     *("flip", "fliplr", "flipud", "rot90", "expand_dims", "rollaxis", "atleast_1d", "atleast_2d", "atleast_3d"),
     *("split", "array_split", "hsplit", "vsplit", "chunk", "unbind", "tensor_split", "asarray", "from_numpy", "numpy"),
     *("as_tensor", "view_as", "reshape_as", "flatten", "unflatten", "swapdims", "adjoint", "contiguous", "mT"),
+    "sliding_window_view",
 }
 """Some of them copy, or are a copy now and then: only what lies in an input's memory is told of."""
+_SURE_VIEWS = {
+    *("transpose", "swapaxes", "view", "permute", "expand", "expand_as", "squeeze", "unsqueeze", "t", "broadcast_to"),
+    *("moveaxis", "movedim", "diagonal", "narrow", "select", "unfold", "as_strided", "sliding_window_view", "view_as"),
+    *("expand_dims", "rollaxis", "swapdims", "adjoint", "split", "array_split", "chunk", "unbind", "tensor_split"),
+}
 _VIEW_ATTRIBUTES = {"T", "mT", "H", "mH", "real", "data"}
 _LOGS = {"debug", "info", "warning", "error", "critical", "exception", "log"}
 _WRITES = {
     *("print", "builtins.print", "sys.stdout.write", "sys.stderr.write", "sys.__stdout__.write", "pprint.pprint"),
+    *("os.write", "sys.stdout.writelines", "sys.stderr.writelines", "traceback.print_exc", "traceback.print_stack"),
     *("pprint.pp", "warnings.warn", "rich.print", "IPython.display.display", "display", "tqdm", "trange"),
 }
 _LOGGERS = {"logging.getLogger", "loguru.logger", "structlog.get_logger"}
@@ -76,6 +84,20 @@ def views(source: Source) -> Iterator[Finding]:
     for variant, body in enumerate(source.bodies):
         if _only_views(source, body):
             yield Finding("only_views", body[-1].lineno, variant=variant)
+            if isinstance(body[-1], ast.Assign) and all(_never_copies(source, each) for each in _values(body)):
+                yield Finding("view_only", body[-1].lineno, variant=variant)  # nothing comes back to be looked at
+
+
+def _values(body: Sequence[ast.stmt]) -> list[ast.expr]:
+    return [each.value for each in body if isinstance(each, ast.Assign | ast.Expr)]
+
+
+def _never_copies(source: Source, value: ast.expr) -> bool:
+    """Whether all that an expression calls gives a view whatever it is given, and it calls or takes something."""
+    named = [source.last(node) for node in ast.walk(value) if isinstance(node, ast.Call)]
+    taken = any(isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr in _VIEW_ATTRIBUTES)
+                for node in ast.walk(value))  # fmt: skip
+    return (taken or bool(named)) and set(named) <= _SURE_VIEWS
 
 
 def _only_views(source: Source, body: Sequence[ast.stmt], depth: int = 0) -> bool:
@@ -91,6 +113,8 @@ def _is_view(source: Source, node: ast.AST, depth: int) -> bool:
     match node:
         case ast.Name():
             return True
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return all(_is_view(source, each, depth) for each in parts)
         case ast.Attribute(attr=attr, value=value) if attr in _VIEW_ATTRIBUTES:
             return _is_view(source, value, depth)
         case ast.Attribute(value=ast.Name()):
@@ -102,9 +126,9 @@ def _is_view(source: Source, node: ast.AST, depth: int) -> bool:
                 isinstance(part, plain) for part in parts
             )  # fmt: skip
         case ast.Call(func=ast.Attribute(attr=attr, value=value)) if attr in _VIEWS:
-            given = source.names.full(value) in {"numpy", "torch"} and node.args
+            given = source.names.full(value) in {"numpy", "torch", "numpy.lib.stride_tricks"} and node.args
             return _is_view(source, node.args[0] if given else value, depth)
-        case ast.Call(args=[first, *_]) if source.called(node).rpartition(".")[0] in {"numpy", "torch"}:
+        case ast.Call(args=[first, *_]) if source.called(node).partition(".")[0] in {"numpy", "torch"}:
             return source.last(node) in _VIEWS and _is_view(source, first, depth)
         case ast.Call() if (function := source.function(node)) is not None and depth < _MOST_DEPTH:
             body = [ast.Expr(function.body)] if isinstance(function, ast.Lambda) else function.body
@@ -115,12 +139,14 @@ def _is_view(source: Source, node: ast.AST, depth: int) -> bool:
 
 def vectorize(source: Source) -> Iterator[Finding]:
     """Mistake 32: `np.vectorize` and its like, which are loops in Python."""
+    torch = source.names.knows("torch")
     for variant in range(len(source.bodies)):
         reached = source.reached(variant)
         around = [node for each in (*reached.values, *reached.decorators) for node in ast.walk(each)]
         for node in sorted((n for n in (*reached.nodes, *around) if isinstance(n, ast.expr)), key=lambda n: n.lineno):
             base, _, name = source.names.full(node).rpartition(".")
-            if isinstance(node, ast.Name | ast.Attribute) and base == "numpy" and name in _SLOW:
+            slow = (base == "numpy" and name in _SLOW) or (torch and base and name in _SLOW_TENSORS)
+            if isinstance(node, ast.Name | ast.Attribute) and slow:
                 yield Finding("np_vectorize", node.lineno, {"what": name}, variant)
                 break
 

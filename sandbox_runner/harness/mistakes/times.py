@@ -7,10 +7,11 @@ import ast
 from collections.abc import Iterator
 
 from .naming import dotted
+from .repeated import Repeated
 from .source import Source, suites
 
 _SUMMARIES = {"min": "min", "amin": "min", "nanmin": "min", "mean": "mean", "fmean": "mean", "average": "mean"}
-_SUMMARIES |= {"nanmean": "mean", "sum": "mean", "fsum": "mean"}
+_SUMMARIES |= {"nanmean": "mean", "sum": "mean", "fsum": "mean", "max": "max", "amax": "max", "nanmax": "max"}
 _FAIR = {"median", "nanmedian", "quantile", "nanquantile", "quantiles", "percentile", "median_low", "median_high"}
 _KEEPS = {"array", "asarray", "sorted", "list", "tuple", "tensor", "Series", "as_tensor", "sort", "map"}
 _LISTS = {"append", "extend"}
@@ -29,6 +30,11 @@ class Times:
             if isinstance(target, ast.Name) and any(id(node) in self._clocks for node in ast.walk(value))
         }
         self._single = self._differences()
+        self._subtracted = {
+            node.left.id
+            for node in source.everything
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Name)
+        }
         self.names = self._collected()
         self._grow()
 
@@ -77,6 +83,37 @@ class Times:
                 case ast.BinOp(op=ast.Div(), left=ast.Name(id=name)) if name in summed:
                     yield node.lineno, "mean"
 
+    def of_one(self) -> Iterator[tuple[int, str]]:
+        """Give (line, how) of what is told of one timing: a loop's time by its count, or the last time of a loop."""
+        repeated = Repeated(self._source)
+        for node in self._source.everything:
+            for took, _ in repeated.divides(node):
+                if self._is_elapsed(took):
+                    yield getattr(node, "lineno", 1), "mean"
+        for loop in self._source.everything:
+            if isinstance(loop, ast.For | ast.While) and any(self._reads(node) for node in ast.walk(loop)):
+                yield from self._lasts(loop)
+
+    def _lasts(self, loop: ast.For | ast.While) -> Iterator[tuple[int, str]]:
+        """Find times that each turn of a loop takes and forgets, and that are looked at when it is over."""
+        inside = list(ast.walk(loop))
+        within = {id(node) for node in inside}
+        bound = {name for node in inside for name in self._kept_by(node)}
+        for name in bound - {each for statement in loop.body for each in _used(statement)}:
+            for node in self._source.everything:
+                if isinstance(node, ast.Name) and node.id == name and id(node) not in within and _is_load(node):
+                    yield node.lineno, "last"
+
+    def _kept_by(self, node: ast.AST) -> Iterator[str]:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                if name in self._single or (name in self._subtracted and self._reads(value)):
+                    yield name
+
+    def _is_elapsed(self, node: ast.AST) -> bool:
+        kept = isinstance(node, ast.Name) and node.id in self._single
+        return kept or self._is_time(node) or any(self._is_timer_s(each, "timeit") for each in ast.walk(node))
+
     def _clocked(self) -> Iterator[list[ast.stmt]]:
         """Give the bodies of loops in which the clock is read, or a function that reads it is called."""
         for loop in self._source.everything:
@@ -101,9 +138,20 @@ class Times:
         found = set()
         for node in self._source.everything:
             match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value) if self._is_difference(value):
-                    found.add(name)
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    if self._is_difference(value) or self._is_taken(value) or self._is_timer_s(value, "timeit"):
+                        found.add(name)
+                case ast.Assign(targets=[ast.Tuple(elts=[_, ast.Name(id=name)])], value=value):
+                    if self._source.last(value) == "autorange":
+                        found.add(name)
         return found
+
+    def _is_taken(self, value: ast.AST) -> bool:
+        """Whether an expression calls a function of the source that takes a time, and gives it."""
+        function = self._source.function(value)
+        return function is not None and self._is_reading(value) and any(
+            isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) for node in ast.walk(function)
+        )  # fmt: skip
 
     def _is_difference(self, value: ast.AST) -> bool:
         subtracts = any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) for node in ast.walk(value))
@@ -126,7 +174,23 @@ class Times:
                         found.add(dotted(value))
                     case ast.AugAssign(target=target, value=ast.List()):
                         found.add(dotted(target))
+                    case ast.For(target=index, iter=ast.Call() as over, body=body) if self._counts(over):
+                        found |= self._filled(index, body)
         return found - {""}
+
+    def _counts(self, over: ast.Call) -> bool:
+        return self._source.called(over) in {"range", "enumerate"}
+
+    def _filled(self, index: ast.expr, body: list[ast.stmt]) -> set[str]:
+        """Name the arrays whose places are filled with times, one in each turn of a loop that counts."""
+        counters = {node.id for node in ast.walk(index) if isinstance(node, ast.Name)}
+        found = set()
+        for node in (inner for statement in body for inner in ast.walk(statement)):
+            match node:
+                case ast.Assign(targets=[ast.Subscript(value=value, slice=ast.Name(id=place))], value=given):
+                    if place in counters and self._is_time(given):
+                        found.add(dotted(value))
+        return found
 
     def _grow(self) -> None:
         """Add the names to which what was collected is given on."""
@@ -145,14 +209,16 @@ class Times:
                 times = any(self._reads(inner) for inner in ast.walk(elt))
                 return times or any(self._is_list(each.iter) for each in node.generators)
             case ast.Call(args=args):
-                repeats = self._source.called(node) == "timeit.repeat" or self._is_timer_s(node)
+                repeats = self._is_timer_s(node, "repeat")
                 return repeats or (self._source.last(node) in _KEEPS and any(self._is_list(each) for each in args))
             case _:
                 return False
 
-    def _is_timer_s(self, node: ast.Call) -> bool:
-        """Whether a call is `repeat` of a `timeit.Timer`."""
-        if not isinstance(node.func, ast.Attribute) or node.func.attr != "repeat":
+    def _is_timer_s(self, node: ast.AST, name: str) -> bool:
+        """Whether a node is a call of `timeit`'s `timeit` or `repeat`, or of such a method of a `timeit.Timer`."""
+        if self._source.called(node) == f"timeit.{name}":
+            return True
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != name:
             return False
         timer = node.func.value
         values = [timer, *(self._source.bound.get(timer.id, ()) if isinstance(timer, ast.Name) else ())]
@@ -164,3 +230,11 @@ class Times:
 
 def _loaded(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+
+
+def _is_load(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Load)
+
+
+def _used(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
