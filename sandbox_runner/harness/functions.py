@@ -93,7 +93,9 @@ def _is_print(node: ast.AST) -> bool:
 def checked(variant: Variant) -> list[tuple[str, int]]:
     """Refuse what means something else in a function than in a cell; remark on what is timed though it need not be."""
     remarks = []
-    for node in _own(variant.body):
+    found = _own(variant.body)
+    conditional = [part for node in found if isinstance(node, ast.If) for part in _own([*node.body, *node.orelse])]
+    for node in found:
         line = getattr(node, "lineno", variant.line)
         match node:
             case ast.Return():
@@ -110,7 +112,7 @@ def checked(variant: Variant) -> list[tuple[str, int]]:
                 refuse("cell_star_import", line, "import * only allowed at module level")
             case ast.Import() | ast.ImportFrom():
                 remarks.append(("import_timed", line))
-            case ast.Expr() if _is_print(node):
+            case ast.Expr() if _is_print(node) and node not in conditional:
                 remarks.append(("print_timed", line))
     return remarks
 

@@ -4,6 +4,7 @@ Law: what is found here is a claim; the parent decides what of it is said. No pa
 outlasts its time, and one that fails finds nothing.
 """
 
+import os
 import time
 import types
 from collections.abc import Callable, Iterable, Sequence
@@ -17,11 +18,13 @@ from .mistakes import (
     instrument_containers,
     instrument_gpu,
     instrument_inputs,
+    instrument_kept,
     instrument_ops,
     instrument_process,
     instrument_profile,
     instrument_results,
     instrument_training,
+    instrument_workers,
     static,
     watch,
 )
@@ -35,6 +38,8 @@ _SPENT_NS = 8_000_000_000
 _LONG_CALL_NS, _LONG_WATCHED_NS, _SHORT_WATCHED_NS = 1e9, 3e8, 1e8
 _WATCHED_AGAIN = 3
 _MOST = 64
+_WORKERS = ("threading", "concurrent", "multiprocessing", "joblib")
+"""Who imports none of these sets no workers to work."""
 
 Called = tuple[types.FunctionType, dict[str, Any], dict[str, Any]]
 """A variant's function, its globals, and the inputs made for it."""
@@ -49,16 +54,19 @@ class Inspector:
         self._static: list[Finding] = []
         self._before: dict[str, Any] = {}
         self._held: instrument_containers.Held = {}
+        self._kept: instrument_kept.Held = {}
         self._found: list[Finding] = []
         self._deadline = 0
         self._cpu_ns = 0
         self._own: list[Finding] = []
         self._seen: dict[int, watch.Watched] = {}
+        self._threads = False
 
     def look(self, variants: Sequence[Variant], *, cuda: bool) -> list[dict[str, object]]:
         """Apply the static rules; `variants` are as the source was taken apart."""
         self._variants = tuple(variants)
         tree = magics.take_out(self._source.removeprefix("\ufeff"), self._filename).tree
+        self._threads = any(module in self._source for module in _WORKERS)
         self._static = static.look(tree, [variant.body for variant in variants], cuda=cuda)
         return told(self._static)
 
@@ -66,6 +74,7 @@ class Inspector:
         """Keep what the set-up left, to see later what the calls have changed of it."""
         self._before = instrument_inputs.remember(names)
         self._held = instrument_containers.remember(names)
+        self._kept = instrument_kept.remember(names)
 
     def ran(self, *, timed: bool) -> None:
         """Note the processor's time of a part of the set-up that has just run; `timed`: the source timed it itself.
@@ -90,6 +99,13 @@ class Inspector:
         spent: dict[int, float] = {}
         returned: list[Returned] = []
         for subject in subjects:
+            if self._threads:
+                self._try(
+                    instrument_workers.crowds,
+                    subject,
+                    len(os.sched_getaffinity(0)),
+                    waits="waits" in self._marks(subject.index),
+                )
             self._try(_timed, subject, spent)
             self._watched(subject, spent.get(subject.index, 0.0), returned)
         self._try(instrument_compile.recompiles, subjects, makes=makes)
@@ -138,10 +154,13 @@ class Inspector:
             self._try(instrument_inputs.changes, subject, self._before)
             self._try(instrument_containers.changes, subject, self._held, call_ns)
             self._try(instrument_containers.remembers, subject, call_ns)
-        self._try(instrument_profile.profile, subject)
+            self._try(instrument_kept.remembers, subject, self._kept, call_ns)
+            self._try(instrument_kept.runs_dry, subject)
+        self._try(instrument_profile.profile, subject, marks.get("may_print"))
         self._try(instrument_profile.draws, subject)
-        if "multiplies" in marks:
+        if "works" in marks:
             self._try(instrument_profile.converts_layout, subject)
+            self._try(instrument_profile.makes, subject)
         loops = [each for each in self._static if each.code == "loops_over" and each.variant == subject.index]
         lines = {str(each.values["what"]): each.line for each in reversed(loops)}
         taken = self._seen[subject.index].taken

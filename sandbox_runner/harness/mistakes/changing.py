@@ -17,16 +17,21 @@ def matters(function: Callable[[], Any], array: Any, base: Any) -> bool:  # noqa
         of.put(array, base[::-1] if not of.is_tensor(array) and array.ndim else base * 0)
         two = _kept_value(function())
         if one is not None and of.same(one, two):
-            of.put(array, base * 0)
+            of.put(array, _other(base))
             two = _kept_value(function())
         if one is None or two is None:  # nothing comes back: what it leaves in the array tells
             of.put(array, base)
             function()
             left = of.copy_of(array)
-            of.put(array, base * 0)
+            of.put(array, _other(base))
             function()
             return not of.same(left, array)
         return not of.same(one, two)
+
+
+def _other(base: Any) -> Any:  # noqa: ANN401 - an array of either kind
+    """Give other values than an array has: zeros, or ones where there are only zeros."""
+    return base * 0 if bool((base != 0).any()) else base == 0
 
 
 def only_filled(function: Callable[[], Any], changed: Mapping[str, Any]) -> bool:

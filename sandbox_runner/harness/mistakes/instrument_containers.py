@@ -121,7 +121,7 @@ def _copied(value: Any) -> Any:  # noqa: ANN401 - a container
 
 
 def _kept(value: Any) -> Any:  # noqa: ANN401 - a result
-    return of.copy_of(value) if of.is_array(value) else list(value) if type(value) is list else value
+    return of.copy_of(value) if of.is_array(value) else _copied(value) if type(value) in _KINDS else value
 
 
 def _other(before: Any) -> Any:  # noqa: ANN401 - a container
@@ -152,5 +152,7 @@ def _same(one: Any, two: Any) -> bool:  # noqa: ANN401 - items, or results
         return True
     if type(one) is list and type(two) is list:
         return len(one) == len(two) and all(_same(a, b) for a, b in zip(one, two, strict=True))
+    if isinstance(one, _KINDS) and isinstance(two, _KINDS) and isinstance(one, dict) is isinstance(two, dict):
+        return isinstance(one, set) is isinstance(two, set) and _alike(one, two)
     plain = type(one) is type(two) and type(one) in {int, float, str, bytes, bool, complex, tuple}
     return of.same(one, two) or (plain and bool(one == two or one != one))  # noqa: PLR0124 - nan

@@ -20,12 +20,12 @@ _CONSTANT_TIMES, _CONSTANT_TIMES_CUDA = 1.3, 1.03
 _DENORMAL_SHARE = 0.01
 _TINIEST = {"float32": 1.1754943508222875e-38, "float64": 2.2250738585072014e-308}
 _CACHE_TIMES = 1.3
-_LEAST_CACHED = 2 << 20
+_LEAST_CACHED = 1 << 20
 _MOST_CACHE = 64 << 20
 """What a host says of its caches may be of all its sockets together: no more than this is believed."""
 _SC_LEVEL3_CACHE_SIZE = 194
 """glibc's number for it; Python knows no name."""
-_BYTES_A_NS = 1.0
+_BYTES_A_NS, _MOST_BYTES_A_NS = 1.0, 500.0
 _LONG_NS = 5e7
 _KEPT_BYTES_CUDA = 1 << 30
 _FEW_NS, _FEW_NS_CUDA = 2e6, 1.2e8
@@ -148,6 +148,8 @@ def cached(subject: Subject, call_ns: float) -> Iterator[Finding]:
     cuda = any(of.is_tensor(array) and array.is_cuda for array in arrays)
     cache = _cache_bytes(cuda=cuda)
     if numpy is None or not _LEAST_CACHED <= size <= cache or size / call_ns < _BYTES_A_NS or call_ns > _LONG_NS:
+        return
+    if not cuda and size / call_ns > _MOST_BYTES_A_NS:  # it does not look at most of its data
         return
     flush = _flusher(2 * cache, cuda=cuda)
     hot, cold = [], []

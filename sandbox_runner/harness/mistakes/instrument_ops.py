@@ -35,6 +35,7 @@ LEAST_SHARE = 0.15
 _CAST_SHARE = 0.3
 _LEAST_SIZE = 256
 _MANY_READS, _MANY_SHAPES, _MANY_LINKS = 3, 3, 2
+_FEW_HEAVY, _OUTSIDE_SHARE = 2, 0.2
 
 
 def copies_to_gpu(subject: Subject, watched: Watched) -> Iterator[Finding]:
@@ -73,44 +74,62 @@ def reads_back(subject: Subject, watched: Watched) -> Iterator[Finding]:
 
 
 def outside_autocast(subject: Subject, watched: Watched) -> Iterator[Finding]:
-    """Mistake 10: autocast is entered, and the matrix work is in float32 all the same."""
+    """Mistake 10: autocast is entered, and matrix work is in float32 all the same: all of it, or what is outside.
+
+    What a block with `enabled=False` inside another one does is meant so.
+    """
     heavy = [op for op in watched.ops if op.name in MATMULS]
     halves = [op for op in heavy if any(each.dtype in _HALVES for each in op.outs)]
-    if watched.entries and heavy and not halves:
-        yield Finding("not_autocast", subject.line, {"what": heavy[0].name}, subject.index)
+    if not heavy or not (watched.entries or watched.idle):
+        return
+    if halves:
+        total = sum(op.ns for op in heavy)
+        heavy = [op for op in heavy if not op.entry and all(each.dtype == "float32" for each in op.outs)]
+        if sum(op.ns for op in heavy) < _OUTSIDE_SHARE * total:
+            return
+    yield Finding("not_autocast", subject.line, {"what": heavy[0].name}, subject.index)
 
 
 def casts(subject: Subject, watched: Watched) -> Iterator[Finding]:
-    """Mistakes 11 and 12: under autocast, casts take a large part of the time, or one weight is cast repeatedly.
+    """Mistakes 11 and 12: under autocast, casts take a large part of the time, or it is entered again and again.
 
     Weights are cast once a block. They are cast again where autocast keeps no copies, or where one block works on what
-    the last one made; blocks on data of their own, one a batch, are as they should be.
+    the last one made; blocks on data of their own, one a batch, are as they should be. Blocks that follow upon each
+    other, each around an operation or two, are entered for the operation where they should be for the whole.
     """
     found = [op for op in watched.ops if op.name in {"_to_copy", "to"} and _is_cast(op)]
     share = watched.share_of(found)
-    weights = {each.untyped_storage().data_ptr() for module in subject.modules() for each in module.parameters()}
+    weights = _weights(subject)
     again = Counter((op.ins[0].place, op.outs[0].dtype) for op in found if op.ins[0].place in weights)
     repeated = max(again.values(), default=0)
-    if repeated > 1 and (watched.uncached or _links(watched) >= _MANY_LINKS):
-        yield Finding("autocast_reentered", subject.line, {"count": repeated, "share": share}, subject.index)
+    links = _links(watched, weights)
+    heavy = sum(op.name in MATMULS and op.entry > 0 for op in watched.ops)
+    by_operation = links >= _MANY_LINKS and watched.entries <= heavy <= _FEW_HEAVY * watched.entries
+    if by_operation or (repeated > 1 and (watched.uncached or links)):
+        count = repeated if repeated > 1 else watched.entries
+        yield Finding("autocast_reentered", subject.line, {"count": count, "share": share}, subject.index)
     elif watched.entries and share >= _CAST_SHARE:
         yield Finding("casts_cost", subject.line, {"share": share}, subject.index)
 
 
-def _links(watched: Watched) -> int:
-    """Count the autocast blocks that work on what was made in or after the one before."""
-    made: set[int] = set()
-    before: set[int] = set()
+def _weights(subject: Subject) -> set[int]:
+    """Give the places of what is trained: parameters of modules, and tensors with gradients of their own."""
+    found = [each for module in subject.modules() for each in module.parameters()]
+    found += [thing.value for thing in subject.things() if of.is_tensor(thing.value)]
+    return {each.untyped_storage().data_ptr() for each in found if each.requires_grad and each.is_leaf}
+
+
+def _links(watched: Watched, weights: set[int]) -> int:
+    """Count the autocast blocks that work on what came of one before; what changes weights is not followed."""
+    made: dict[int, int] = {}
     linked: set[int] = set()
-    entry = 0
     for op in watched.ops:
-        if op.entry > entry:
-            before, made, entry = made, set(), op.entry
-        ins = {each.place for each in op.ins}
-        if op.entry and ins & (before - made):
+        ins = {each.place for each in op.ins} - weights
+        came = {made[place] for place in ins if place in made} - {0}
+        if op.entry and came - {op.entry}:
             linked.add(op.entry)
-        if op.entry or entry:
-            made |= {each.place for each in op.outs} - ins
+        for place in {each.place for each in op.outs} - weights - {0}:
+            made[place] = op.entry or max(came, default=0)
     return len(linked)
 
 
@@ -124,6 +143,9 @@ def graphs(subject: Subject, watched: Watched, *, trains: bool) -> Iterator[Find
 
 def scaled_bfloat16(subject: Subject, watched: Watched, line: int | None) -> Iterator[Finding]:
     """Mistake 16: a step whose loss a `GradScaler` scales multiplies in bfloat16, which needs no scaling."""
+    scales = [each.value for each in subject.things() if type(each.value).__name__ == "GradScaler"]
+    if scales and not any(each.is_enabled() for each in scales):
+        return
     kinds = {each.dtype for op in watched.ops if op.name in MATMULS for each in op.outs}
     if "bfloat16" in kinds and "float16" not in kinds:
         yield Finding("scaler_bf16", line, {}, subject.index)
@@ -160,8 +182,14 @@ def converts_layout(subject: Subject, watched: Watched) -> Iterator[Finding]:
     """Mistake 42: a layout is converted in what is timed, beside other work."""
     found = [op for op in watched.ops if _relays(op)]
     share = watched.share_of(found)
-    if share >= LEAST_SHARE and any(op.name in MATMULS for op in watched.ops):
+    if share >= LEAST_SHARE and any(_works(op) for op in watched.ops):
         yield Finding("layout_copy", subject.line, {"share": share}, subject.index)
+
+
+def _works(op: Op) -> bool:
+    """Whether an operation computes: it is no copy, and what comes out lies elsewhere than what went in."""
+    places = {each.place for each in op.ins}
+    return op.name not in _COPIES | {"clone", "contiguous", "empty"} and any(e.place not in places for e in op.outs)
 
 
 def _relays(op: Op) -> bool:

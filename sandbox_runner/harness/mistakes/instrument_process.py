@@ -18,6 +18,10 @@ from .subject import Subject
 
 _modules = sys.modules
 _clock = time.perf_counter_ns
+_THREADS = (
+    *NAMES,
+    *("BLIS_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "RAYON_NUM_THREADS", "LOKY_MAX_CPU_COUNT"),
+)
 _FAULT_SHARE, _ALONE_SHARE = 0.15, 0.4
 _LEAST_BYTES = 4 << 20
 _LEAST_CALLS, _MOST_CALLS, _WATCHED_NS = 3, 10_000, 120_000_000
@@ -28,8 +32,11 @@ def threads() -> Iterator[Finding]:
     """Mistake 19: more threads are asked for than there are cores."""
     cores = len(os.sched_getaffinity(0))
     torch = _modules.get("torch")
-    asked = [int(os.environ[name]) for name in NAMES if os.environ.get(name, "").isdigit()]
+    given = [os.environ.get(name, "").partition(",")[0].strip() for name in _THREADS]
+    asked = [int(each) for each in given if each.isdigit()]
     asked += [torch.get_num_threads()] if torch is not None else []
+    between = torch.get_num_interop_threads() if torch is not None else 0
+    asked += [between] if between > (os.cpu_count() or 1) else []  # torch itself takes one a core of the machine
     if max(asked, default=0) > cores:
         yield Finding("oversubscribed", None, {"threads": max(asked), "cores": cores})
 

@@ -5,6 +5,7 @@ figures only the time inside functions written in C is used.
 """
 
 import cProfile
+import logging
 import random
 import re
 import sys
@@ -18,13 +19,27 @@ from .subject import Subject
 
 _clock = time.perf_counter_ns
 _modules = sys.modules
-_LEAST_SHARE = 0.15
-_PRINTED = re.compile(r"built-in method builtins\.print|method 'write' of|'flush' of")
+_LEAST_SHARE, _LEAST_MADE = 0.15, 0.3
+_MANY_DRAWS = 1000
+_MAKERS = (
+    ("numpy", ("linspace", "arange", "logspace", "geomspace", "meshgrid", "indices", "loadtxt", "genfromtxt"), False),
+    ("numpy", ("load", "fromfile", "fromfunction"), False),
+    ("numpy", ("array", "asarray"), True),
+    ("torch", ("tensor", "as_tensor"), True),
+)
+"""What makes arrays, by module; and whether only of lists."""
+_PRINTED = re.compile(r"built-in method (builtins\.print|posix\.write)|method '(write|flush)' of '_io\.(Text|Buf|File)")
+_WRITTEN = re.compile(
+    r"built-in method (builtins\.print|posix\.write)|method 'write' of '_io\.(Text|Buf|File)|_warnings\.warn"
+)
 _DRAWN = re.compile(r"method '\w+' of '_random\.Random'")
 
 
-def profile(subject: Subject) -> Iterator[Finding]:
-    """Mistakes 35 and 36: Python's random values are drawn, or text is written, in what is timed."""
+def profile(subject: Subject, may_print: int | None) -> Iterator[Finding]:
+    """Mistakes 35 and 36: Python's random values are drawn, or text is written, in what is timed.
+
+    `may_print`: the line that writes if a condition or a level lets it: told of if anything is written, or logged.
+    """
     profiler = cProfile.Profile()
     profiler.enable()
     try:
@@ -34,9 +49,35 @@ def profile(subject: Subject) -> Iterator[Finding]:
     entries = profiler.getstats()
     total = sum(entry.inlinetime for entry in entries) or 1.0
     for code, pattern in (("creation_timed", _DRAWN), ("print_timed", _PRINTED)):
-        spent = sum(e.inlinetime for e in entries if pattern.search(_name(e.code)))
-        if spent / total >= _LEAST_SHARE:
-            yield Finding(code, subject.line, {"share": min(spent / total, 1.0)}, subject.index)
+        found = [entry for entry in entries if pattern.search(_name(entry.code))]
+        share = sum(entry.inlinetime for entry in found) / total
+        if code == "creation_timed" and share < _LEAST_SHARE:
+            share = _drawn(subject, sum(entry.callcount for entry in found))
+        if share >= _LEAST_SHARE:
+            yield Finding(code, subject.line, {"share": min(share, 1.0)}, subject.index)
+    if may_print is not None and any(_writes(entry.code) for entry in entries):
+        yield Finding("print_timed", may_print, {}, subject.index)
+
+
+def _drawn(subject: Subject, count: int) -> float:
+    """Give the part of a call that so many draws take by themselves: the profiler adds to the rest around them."""
+    if count < _MANY_DRAWS:
+        return 0.0
+    draw = random.Random(0).random  # noqa: S311 - nothing is kept secret by it
+    ratios = []
+    for _ in range(3):
+        begin = _clock()
+        for _ in range(_MANY_DRAWS):
+            draw()
+        ratios.append(count * (_clock() - begin) / _MANY_DRAWS / subject.time())
+    return min(ratios)
+
+
+def _writes(code: Any) -> bool:  # noqa: ANN401 - a name or a code object
+    """Whether a profiler's entry is of what writes, or of a handler of `logging` that was given something."""
+    if isinstance(code, str):
+        return bool(_WRITTEN.search(code))
+    return str(code.co_name) == "emit" and str(code.co_filename) == logging.__file__
 
 
 def _name(code: Any) -> str:  # noqa: ANN401 - a name or a code object
@@ -93,7 +134,7 @@ def _wrapped(subject: Subject, numpy: Any, spent: list[int]) -> Iterator[None]: 
 
 
 def converts_layout(subject: Subject) -> Iterator[Finding]:
-    """Mistake 42: numpy lays an array out anew in what is timed, beside products of matrices."""
+    """Mistake 42: numpy lays an array out anew in what is timed, beside other work."""
     numpy: Any = _modules.get("numpy")
     if numpy is None:
         return
@@ -128,6 +169,48 @@ def _draws(value: Any, generators: tuple[type, ...]) -> bool:  # noqa: ANN401 - 
     """Whether a value is a generator of numpy, a method of one, or a function that makes one."""
     own = isinstance(getattr(value, "__self__", None), generators) if callable(value) else False
     return own or isinstance(value, generators) or value is getattr(_modules["numpy"].random, "default_rng", None)
+
+
+@contextmanager
+def _made_watched(subject: Subject, spent: list[int]) -> Iterator[None]:
+    """Put a clock around what makes arrays of a range, of lists or of files, wherever the learner has it from."""
+    made = [(_modules.get(module), name, of_lists) for module, names, of_lists in _MAKERS for name in names]
+    plain = [(owner, name, getattr(owner, name), of_lists) for owner, name, of_lists in made if owner is not None]
+    clocked = {id(value): _of_lists(value, spent) if of_lists else _clocked(value, spent)
+               for _, _, value, of_lists in plain}  # fmt: skip
+    places = [thing for thing in subject.things() if thing.put and id(thing.value) in clocked]
+    try:
+        for owner, name, value, _ in plain:
+            setattr(owner, name, clocked[id(value)])
+        for thing in places:
+            thing.put(clocked[id(thing.value)])  # type: ignore[misc]
+        yield
+    finally:
+        for owner, name, value, _ in plain:
+            setattr(owner, name, value)
+        for thing in places:
+            thing.put(thing.value)  # type: ignore[misc]
+
+
+def _of_lists(function: Callable[..., Any], spent: list[int]) -> Callable[..., Any]:
+    """Put a clock around a function, which runs only where it is given a list or a tuple: an array may be a view."""
+    watched = _clocked(function, spent)
+
+    def chosen(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the function's own
+        return (watched if args and type(args[0]) in {list, tuple} else function)(*args, **kwargs)
+
+    return chosen
+
+
+def makes(subject: Subject) -> Iterator[Finding]:
+    """Mistake 35: arrays are made of lists, ranges or files in what is timed, beside other work."""
+    if "numpy" not in _modules:
+        return
+    spent = [0]
+    with _made_watched(subject, spent):
+        shares = sorted(_spent(subject, spent) for _ in range(3))
+    if shares[1] >= _LEAST_MADE:
+        yield Finding("creation_timed", subject.line, {"share": shares[1]}, subject.index)
 
 
 def draws(subject: Subject) -> Iterator[Finding]:

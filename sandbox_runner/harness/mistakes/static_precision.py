@@ -16,7 +16,7 @@ _MANY_ENTRIES = 3
 
 def scaler(source: Source) -> Iterator[Finding]:
     """Mistake 16: a `GradScaler` beside bfloat16, or gradients clipped before `unscale_`."""
-    names = {dotted(target) for target, value in source.assigned() if source.last(value) == "GradScaler"}
+    names = {dotted(target) for target, value in source.assigned() if _scales(source, value)}
     for variant in range(len(source.bodies)):
         found = calls(source.nodes(variant))
         scaled = [c for c in found if source.last(c) == "scale" and dotted(c.func).rpartition(".")[0] in names]
@@ -28,6 +28,21 @@ def scaler(source: Source) -> Iterator[Finding]:
         clips = [call for call in found if source.last(call) in _CLIPS]
         if clips and not any(source.last(call) == "unscale_" for call in found):
             yield Finding("clip_scaled", clips[0].lineno, variant=variant)
+
+
+def _scales(source: Source, value: ast.expr) -> bool:
+    """Whether an expression makes a `GradScaler` that is switched on, as far as the text tells."""
+    if not isinstance(value, ast.Call) or source.last(value) != "GradScaler":
+        return False
+    enabled = keyword(value, "enabled")
+    known = source.bound.get(enabled.id, [enabled])[-1] if isinstance(enabled, ast.Name) else enabled
+    match known:
+        case None:
+            return True
+        case ast.Constant(value=on):
+            return bool(on)
+        case _:
+            return source.cuda and "float16" not in ast.unparse(known)
 
 
 def reentered(source: Source) -> Iterator[Finding]:
@@ -83,12 +98,49 @@ def trains(source: Source) -> Iterator[Finding]:
         if back is None:
             continue
         yield Finding("uses_backward", back.lineno, variant=variant)
-        empties = any(source.last(node) == "zero_grad" for node in nodes) or any(
-            isinstance(node, ast.Attribute) and node.attr == "grad" and not isinstance(node.ctx, ast.Load)
-            for node in nodes
-        )
+        empties = _empties(source, nodes)
         if source.last(back) == "backward" and not empties:
             yield Finding("never_empties", back.lineno, variant=variant)
+        elif (line := _steps_on(source, nodes)) is not None:
+            yield Finding("grads_grow", line, variant=variant)
+
+
+def _steps_on(source: Source, nodes: list[ast.AST]) -> int | None:
+    """Give the line of a `backward()` in a loop that steps by an optimizer each time and empties nothing between."""
+    optimizers = {dotted(target) for target, value in source.assigned() if _optimizes(source.called(value))}
+    for loop in (node for node in nodes if isinstance(node, ast.For | ast.While)):
+        reached = _with_called(source, [node for statement in loop.body for node in ast.walk(statement)])
+        steps = any(isinstance(node.func, ast.Attribute) and node.func.attr == "step"
+                    and dotted(node.func.value) in optimizers for node in calls(reached))  # fmt: skip
+        back = next((call for call in calls(reached) if source.last(call) == "backward"), None)
+        if steps and back is not None and not _empties(source, reached):
+            return back.lineno
+    return None
+
+
+def _with_called(source: Source, nodes: list[ast.AST]) -> list[ast.AST]:
+    """Give some nodes, and those of the source's functions and methods that calls among them name, and so on."""
+    found, seen, queue = list(nodes), set[str](), calls(nodes)
+    while queue:
+        name = source.last(queue.pop())
+        definition = source.definitions.get(name)
+        if name not in seen and isinstance(definition, ast.FunctionDef):
+            inner = [node for statement in definition.body for node in ast.walk(statement)]
+            found += inner
+            queue += calls(inner)
+        seen.add(name)
+    return found
+
+
+def _optimizes(called: str) -> bool:
+    return called.startswith("torch.optim.") and not called.startswith(("torch.optim.lr_scheduler", "torch.optim.swa"))
+
+
+def _empties(source: Source, nodes: list[ast.AST]) -> bool:
+    """Whether gradients are emptied: by `zero_grad`, or by hand."""
+    return any(source.last(node) == "zero_grad" for node in nodes) or any(
+        isinstance(node, ast.Attribute) and node.attr == "grad" and not isinstance(node.ctx, ast.Load) for node in nodes
+    )
 
 
 RULES = (scaler, reentered, autocast, trains)

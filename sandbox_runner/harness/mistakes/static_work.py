@@ -35,9 +35,26 @@ _WRITES = {
     *("os.write", "sys.stdout.writelines", "sys.stderr.writelines", "traceback.print_exc", "traceback.print_stack"),
     *("pprint.pp", "warnings.warn", "rich.print", "IPython.display.display", "display", "tqdm", "trange"),
 }
+_MAYBE_LOGS = {"debug", "info", "log"}
 _LOGGERS = {"logging.getLogger", "loguru.logger", "structlog.get_logger"}
 _MOST_DEPTH = 4
-_PRODUCTS = {"dot", "matmul", "einsum", "inner", "tensordot", "vdot", "multi_dot"}
+_LAYOUTS = {
+    "ascontiguousarray",
+    "asfortranarray",
+    "require",
+    "copy",
+    "clone",
+    "print",
+    "array",
+    "to",
+    "asarray",
+    "tensor",
+    "as_tensor",
+}
+_SLEEPS = {
+    *("time.sleep", "urllib.request.urlopen", "requests.get", "requests.post", "httpx.get", "socket.create_connection"),
+    *("subprocess.run", "subprocess.check_output", "asyncio.sleep", "asyncio.run"),
+}
 _DEBUGS = {
     *("cProfile.Profile", "cProfile.run", "cProfile.runctx", "profile.Profile", "profile.run", "trace.Trace"),
     *("torch.profiler.profile", "torch.autograd.profiler.profile", "torch.autograd.profiler.emit_nvtx"),
@@ -189,6 +206,7 @@ def _looped(target: ast.expr, iterated: ast.expr, inside: list[ast.AST]) -> str:
 
 def prints(source: Source) -> Iterator[Finding]:
     """Mistake 36: printing, logging and progress bars in what is timed, also in functions that it calls."""
+    maybe = {id(inner) for node in source.everything for part in _conditional(node) for inner in ast.walk(part)}
     loggers = {dotted(target) for target, value in source.assigned() if source.called(value) in _LOGGERS}
     for variant in range(len(source.bodies)):
         for call in calls(source.nodes(variant)):
@@ -196,8 +214,26 @@ def prints(source: Source) -> Iterator[Finding]:
             made = isinstance(call.func, ast.Attribute) and source.called(call.func.value) in _LOGGERS
             logs = name in _LOGS and (made or base in {"logging", *loggers})
             if logs or source.called(call) in _WRITES or base.partition(".")[0] == "tqdm":
-                yield Finding("print_timed", call.lineno, {"what": name}, variant)
-                break
+                # Whether a level or a condition lets it write is seen when it is called.
+                sure = name not in _MAYBE_LOGS and id(call) not in maybe
+                yield Finding("print_timed" if sure else "may_print", call.lineno, {"what": name}, variant)
+                if sure:
+                    break
+
+
+def _conditional(node: ast.AST) -> list[ast.AST]:
+    """List the parts of a node that run only if something is so."""
+    match node:
+        case ast.If(body=body, orelse=orelse):
+            return [*body, *orelse]
+        case ast.IfExp(body=one, orelse=other):
+            return [one, other]
+        case ast.BoolOp(values=[_, *rest]):
+            return [*rest]
+        case ast.ExceptHandler(body=body) | ast.match_case(body=body):
+            return [*body]
+        case _:
+            return []
 
 
 def debugs(source: Source) -> Iterator[Finding]:
@@ -209,13 +245,24 @@ def debugs(source: Source) -> Iterator[Finding]:
                 break
 
 
-def multiplies(source: Source) -> Iterator[Finding]:
-    """Not yet a mistake: products of matrices in numpy, for mistake 42."""
+def works(source: Source) -> Iterator[Finding]:
+    """Not yet a mistake: variants that do more than lay data out anew, for mistake 42, or wait, for mistake 19."""
     for variant in range(len(source.bodies)):
-        for node in source.nodes(variant):
-            if isinstance(node, ast.MatMult) or source.last(node) in _PRODUCTS:
-                yield Finding("multiplies", variant=variant)
-                break
+        nodes = source.nodes(variant)
+        if any(isinstance(node, ast.BinOp | ast.AugAssign) or _is_work(source, node) for node in nodes):
+            yield Finding("works", variant=variant)
+        if any(source.called(node) in _SLEEPS for node in nodes):
+            yield Finding("waits", variant=variant)
+
+
+def _is_work(source: Source, node: ast.AST) -> bool:
+    last = source.last(node)
+    return (
+        bool(last)
+        and last not in _LAYOUTS | _VIEWS
+        and last not in source.definitions
+        and source.function(node) is None
+    )
 
 
 def empty_cache(source: Source) -> Iterator[Finding]:
@@ -227,4 +274,4 @@ def empty_cache(source: Source) -> Iterator[Finding]:
                 break
 
 
-RULES = (generator, views, vectorize, loops, prints, debugs, multiplies, empty_cache)
+RULES = (generator, views, vectorize, loops, prints, debugs, works, empty_cache)

@@ -57,6 +57,7 @@ class Watched:
     depth: int = 0
     uncached: bool = False
     tunes: bool = False
+    idle: int = 0
     value: Any = None
     done: bool = False
 
@@ -143,6 +144,8 @@ def _autocast_watched(torch: Any, watched: Watched) -> Iterator[None]:  # noqa: 
             watched.entries += not watched.depth
             watched.depth += 1
             watched.uncached = watched.uncached or not self._cache_enabled
+        elif self.device != "cpu" and not torch.cuda.is_available():
+            watched.idle += 1  # asked for a device that is not there, torch leaves it off
         return enter(self)
 
     def left(self: Any, *wrong: Any) -> Any:  # noqa: ANN401 - torch's
