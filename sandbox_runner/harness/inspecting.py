@@ -134,7 +134,8 @@ class Inspector:
             return
         trains, only_views = "uses_backward" in marks, "only_views" in marks
         modes = instrument_results.modes_of(subject)
-        one = Returned(subject, seen.value, trains, only_views, marks.get("only_views"), modes)
+        work = instrument_ops.work_of(seen)
+        one = Returned(subject, seen.value, trains, only_views, marks.get("only_views"), modes, work)
         returned.append(one)
         self._seen[subject.index] = seen
         for rule in instrument_ops.RULES:
@@ -209,7 +210,7 @@ def _watch(subject: Subject, seen: watch.Watched, call_ns: float) -> tuple[Findi
         seen.steady(again)
     seen.taken = instrument_ops.takes_elements(subject, seen)
     if call_ns < _LONG_WATCHED_NS:  # an element taken costs some twenty times as much while it is watched
-        seen.promoted, taken = watch_numpy(subject)
+        seen.promoted, taken, seen.extent = watch_numpy(subject)
         seen.taken |= taken
     return ()
 

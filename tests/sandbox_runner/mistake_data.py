@@ -52,6 +52,19 @@ def snippets(which: str) -> Iterator[Snippet]:
         yield Snippet(path.parent.name, source, head[1], head[2])
 
 
+def spelt(which: str, kind: str) -> Iterator[Snippet]:
+    """Give spellings of mistakes or their twins (`kind`) that the text alone shows (`read`), or a call (`watched`).
+
+    A spelling begins with a line `#### 34 mistake its name`; in place of a code it has none: its number is looked at.
+    """
+    text = (FOLDER / f"spelt_{which}.txt").read_text(encoding="utf-8")
+    for part in text.split("#### ")[1:]:
+        head, _, source = part.partition("\n")
+        number, found, name = head.split(" ", 2)
+        if found == kind:
+            yield Snippet(f"{number} {name}", source, "cpu", "")
+
+
 def innocents() -> Iterator[Snippet]:
     """Give ordinary snippets, in which nothing is to be found."""
     for path in sorted((FOLDER / "innocent").glob("*.py")):
@@ -89,7 +102,7 @@ def _parts(source: str) -> tuple[list[ast.stmt], list[ast.stmt]]:
 def _bound(body: list[ast.stmt]) -> set[str]:
     names = {n.id for statement in body for n in ast.walk(statement)
              if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}  # fmt: skip
-    return names | {s.name for s in body if isinstance(s, ast.FunctionDef)}
+    return names | {s.name for s in body if isinstance(s, ast.FunctionDef | ast.ClassDef)}
 
 
 class _Own(ast.NodeTransformer):
@@ -101,6 +114,13 @@ class _Own(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.Name:
         name = node.id + self._suffix if node.id in self._names else node.id
         return ast.copy_location(ast.Name(name, node.ctx), node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        bodies = [each for each in node.body if not isinstance(each, ast.Assign)]  # attributes keep their names
+        for each in (*bodies, *node.bases, *node.decorator_list):
+            self.visit(each)
+        node.name += self._suffix if node.name in self._names else ""
+        return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         self.generic_visit(node)

@@ -17,7 +17,7 @@ import yaml
 
 from sandbox_runner.asking import Done, Harness, Made, Parsed, Pinned, SetUp
 from sandbox_runner.channel import Channel
-from sandbox_runner.mistakes import Mistakes, arranged
+from sandbox_runner.mistakes import MISTAKES, Mistakes, arranged
 from sandbox_runner.protocol import Limits, Phase
 
 if TYPE_CHECKING:
@@ -94,6 +94,38 @@ async def test_an_ordinary_snippet_raises_no_alarm(warm: "WarmPython", group: li
     found = await inspected(warm, mistake_data.joined(group))
     between = {"grad_differs", "work_differs", "numpy64_torch32"}  # of one snippet beside another: joined, no meaning
     assert not [each for each in found if each[0] not in between]
+
+
+def spelt(kind: str) -> list[list["Snippet"]]:
+    """Divide the learners' spellings that a call shows into sources; what compares variants stands alone."""
+    found = list(mistake_data.spelt("watched", kind))
+    joined = list(mistake_data.batches([each for each in found if not each.alone], 8))
+    return [*joined, *([each] for each in found if each.alone)]
+
+
+@pytest.mark.parametrize("group", spelt("mistake"), ids=lambda group: group[0].name)
+async def test_a_mistake_that_a_call_shows_is_found_in_a_learner_s_spelling(
+    warm: "WarmPython", group: list["Snippet"]
+) -> None:
+    source = group[0].source if group[0].alone else mistake_data.joined(group)
+    missed = list(group)
+    for _ in range(3):  # a busy machine may hide what a share of time tells
+        found = {(MISTAKES[code].number, name) for code, name in await inspected(warm, source)}
+        told = {number for number, _ in found} if group[0].alone else set()
+        missed = [each for each in missed if not ({(each.number, each.name)} & found or each.number in told)]
+        if not missed:
+            break
+    assert not missed
+
+
+@pytest.mark.parametrize("group", spelt("twin"), ids=lambda group: group[0].name)
+async def test_a_call_of_a_learner_s_honest_spelling_raises_no_such_alarm(
+    warm: "WarmPython", group: list["Snippet"]
+) -> None:
+    source = group[0].source if group[0].alone else mistake_data.joined(group)
+    found = {(MISTAKES[code].number, name) for code, name in await inspected(warm, source)}
+    told = {number for number, _ in found} if group[0].alone else set()
+    assert not [each for each in group if (each.number, each.name) in found or each.number in told]
 
 
 @pytest.mark.parametrize(("name", "source"), list(examples()))

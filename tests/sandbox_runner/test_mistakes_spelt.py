@@ -4,12 +4,26 @@ Nothing runs here but the static rules of the real harness.
 """
 
 import ast
+import importlib.util
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from sandbox_runner.harness import owntiming
 from sandbox_runner.harness.mistakes import static
+from sandbox_runner.mistakes import MISTAKES
+
+if TYPE_CHECKING:
+    from mistake_data import Snippet
+
+_spec = importlib.util.spec_from_file_location("mistake_data", Path(__file__).with_name("mistake_data.py"))
+assert _spec is not None
+assert _spec.loader is not None
+mistake_data = importlib.util.module_from_spec(_spec)
+sys.modules["mistake_data"] = mistake_data
+_spec.loader.exec_module(mistake_data)
 
 LOOP = "ts = []\nfor _ in range(9):\n    a = pc()\n    sum(range(9))\n    b = pc()\n    ts.append(b - a)\n"
 PC = "from time import perf_counter as pc\n"
@@ -108,6 +122,21 @@ def found(source: str) -> set[str]:
 def test_a_mistake_is_found_however_it_is_spelt(code: str, mistake: str, twin: str) -> None:
     assert code in found(mistake)
     assert code not in found(twin)
+
+
+def numbers(source: str) -> set[int]:
+    """Give the numbers of the mistakes that the rules find."""
+    return {MISTAKES[code].number for code in found(source) if code in MISTAKES}
+
+
+@pytest.mark.parametrize("snippet", list(mistake_data.spelt("read", "mistake")), ids=lambda snippet: snippet.name)
+def test_a_mistake_that_is_read_is_found_in_a_learner_s_spelling(snippet: "Snippet") -> None:
+    assert snippet.number in numbers(snippet.source)
+
+
+@pytest.mark.parametrize("snippet", list(mistake_data.spelt("read", "twin")), ids=lambda snippet: snippet.name)
+def test_a_learner_s_honest_spelling_raises_no_such_alarm(snippet: "Snippet") -> None:
+    assert snippet.number not in numbers(snippet.source)
 
 
 def test_the_clocks_are_named_in_one_place() -> None:

@@ -27,6 +27,7 @@ _CREATIONS = frozenset(
         *("random_", "exponential_", "multinomial", "arange", "linspace", "normal_functional", "randint_like"),
     }
 )
+_PLAIN_PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "linear"}
 _HALVES = {"float16", "bfloat16"}
 _FLOATS = {"float16", "bfloat16", "float32", "float64"}
 _COPIES = frozenset({"_to_copy", "to", "copy_"})
@@ -64,6 +65,19 @@ def _widens(op: Op) -> bool:
     }
     mixed = "float64" in kinds and len(kinds & _FLOATS) > 1
     return mixed and op.name not in _COPIES and any(each.dtype == "float64" for each in op.outs)
+
+
+def work_of(watched: Watched) -> tuple[int, int]:
+    """Give the most elements that one operation was given, and the multiplications in products of matrices."""
+    most = max((each.count for op in watched.ops for each in op.ins), default=0)
+    return max(most, watched.extent), sum(_multiplications(op) for op in watched.ops)
+
+
+def _multiplications(op: Op) -> int:
+    matrices = [each for each in op.ins if each.dims > 1]
+    if op.name not in _PLAIN_PRODUCTS or len(matrices) < 2 or not op.outs:  # noqa: PLR2004 - two factors
+        return 0
+    return op.outs[0].count * matrices[-2].shape[-1]
 
 
 def reads_back(subject: Subject, watched: Watched) -> Iterator[Finding]:

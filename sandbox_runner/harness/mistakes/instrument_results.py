@@ -15,7 +15,7 @@ from .things import Thing
 
 _modules = sys.modules
 _LEAST_COUNT, _MOST_TAKEN = 16, 10_000
-_DIFFERS = 0.01
+_DIFFERS, _ROUNDING = 0.01, 0.01
 _LOOP_TIMES = 1.2
 _MOST_LOOP_NS = 5e8
 _SENSITIVE = ("Dropout", "BatchNorm", "InstanceNorm", "LSTM", "GRU")
@@ -23,7 +23,10 @@ _SENSITIVE = ("Dropout", "BatchNorm", "InstanceNorm", "LSTM", "GRU")
 
 @dataclass(frozen=True)
 class Returned:
-    """What one call of a variant returned, and how it stands."""
+    """What one call of a variant returned, and how it stands.
+
+    `work`: the most elements that one of its operations was given, and its multiplications in products of matrices.
+    """
 
     subject: Subject
     value: Any
@@ -31,6 +34,7 @@ class Returned:
     only_views: bool = False
     line: int | None = None
     modes: frozenset[bool] = frozenset()
+    work: tuple[int, int] = (0, 0)
 
 
 def views(returned: Returned) -> Iterator[Finding]:
@@ -105,7 +109,7 @@ def compared(all_returned: list[Returned]) -> Iterator[Finding]:
             yield Finding("grad_differs", line, {}, index)
         if first.modes and other.modes and first.modes != other.modes:
             yield Finding("train_mode_differs", line, {}, index)
-        times = _more_work(first, other)
+        times = _more_work(first, other) or _other_work(first, other)
         if times:
             yield Finding("work_differs", line, {"times": times}, index)
 
@@ -146,6 +150,29 @@ def _more_work(first: Returned, other: Returned) -> float:
     if len(counts[0]) == len(counts[1]) and all(counts):
         return _times(sum(counts[0]), sum(counts[1]))
     return 0.0
+
+
+def _other_work(first: Returned, other: Returned) -> float:
+    """Give how many times one works on more, or multiplies more, where the answers differ, too; else 0.
+
+    Where they are alike, less work is what the one is better by.
+    """
+    if not _apart(first.value, other.value):
+        return 0.0
+    return next((times for one, two in zip(first.work, other.work, strict=True) if (times := _times(one, two))), 0.0)
+
+
+def _apart(one: Any, two: Any) -> bool:  # noqa: ANN401 - results
+    """Whether two numbers, or two arrays of one kind and shape, differ by more than rounding."""
+    if of.is_array(one) and of.is_array(two):
+        if of.is_tensor(one) != of.is_tensor(two) or tuple(one.shape) != tuple(two.shape) or not of.count_of(one):
+            return False
+        return bool(abs(one - two).max() > _ROUNDING * (abs(one).max() + abs(two).max()))
+    try:
+        first, second = float(one), float(two)
+    except (TypeError, ValueError):
+        return False
+    return abs(first - second) > _ROUNDING * (abs(first) + abs(second))
 
 
 def _times(one: int, two: int) -> float:

@@ -58,6 +58,7 @@ class Watched:
     uncached: bool = False
     tunes: bool = False
     idle: int = 0
+    extent: int = 0
     value: Any = None
     done: bool = False
 

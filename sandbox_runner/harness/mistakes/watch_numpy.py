@@ -16,21 +16,24 @@ _modules = sys.modules
 _LEAST_SIZE = 256
 
 
-def watch_numpy(subject: Subject) -> tuple[str, dict[str, int]]:
-    """Call a variant once with its arrays watched: the first widening operation, and elements taken by path of array.
+def watch_numpy(subject: Subject) -> tuple[str, dict[str, int], int]:
+    """Call a variant once with its arrays watched: the first widening operation, elements taken by path of array.
+
+    The last is the most elements that one operation was given.
 
     What numpy was asked for by `dtype=` or `out=` is no accident and is not named.
     """
     numpy: Any = _modules.get("numpy")
     if numpy is None:
-        return "", {}
+        return "", {}, 0
     subject.names.update(subject.made)
     places = [each for each in subject.things() if each.put and type(each.value) is numpy.ndarray and _is_plain(each)]
     if not places:
-        return "", {}
+        return "", {}, 0
     widened: list[str] = []
     taken: dict[str, int] = {}
-    kind = _watched_kind(numpy, widened, taken)
+    sizes = [0]
+    kind = _watched_kind(numpy, widened, taken, sizes)
     try:
         for place in places:
             array = place.value.view(kind)
@@ -40,14 +43,14 @@ def watch_numpy(subject: Subject) -> tuple[str, dict[str, int]]:
     finally:
         for place in places:
             place.put(place.value)  # type: ignore[misc]
-    return (widened[0] if widened else ""), taken
+    return (widened[0] if widened else ""), taken, max(sizes)
 
 
 def _is_plain(thing: Thing) -> bool:
     return of.is_array(thing.value)
 
 
-def _watched_kind(numpy: Any, widened: list[str], taken: dict[str, int]) -> Any:  # noqa: ANN401, C901 - one class
+def _watched_kind(numpy: Any, widened: list[str], taken: dict[str, int], sizes: list[int]) -> Any:  # noqa: ANN401, C901 - one class
     plain_kind = numpy.ndarray
 
     class Array(plain_kind):  # type: ignore[misc, valid-type]
@@ -56,6 +59,7 @@ def _watched_kind(numpy: Any, widened: list[str], taken: dict[str, int]) -> Any:
 
         def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             plain = [bare(each) for each in inputs]
+            sizes[0] = max(sizes[0], *(getattr(each, "size", 1) for each in plain))
             asked = {"dtype", "out", "signature"} & set(kwargs)
             if "out" in kwargs:
                 kwargs["out"] = tuple(bare(each) for each in kwargs["out"])
@@ -68,6 +72,7 @@ def _watched_kind(numpy: Any, widened: list[str], taken: dict[str, int]) -> Any:
             plain, named = bare(args), bare(kwargs)
             result = function(*plain, **named)
             operands = list(_flat((*plain, *named.values())))
+            sizes[0] = max(sizes[0], *(getattr(each, "size", 1) for each in operands))
             mixed = any(getattr(each, "dtype", None) == numpy.float64 for each in operands)
             if mixed and not {"dtype", "out"} & set(kwargs) and _widens(operands, result, numpy):
                 widened.append(function.__name__)
