@@ -20,7 +20,7 @@ _CONSTANT_TIMES, _CONSTANT_TIMES_CUDA = 1.3, 1.03
 _DENORMAL_SHARE = 0.01
 _TINIEST = {"float32": 1.1754943508222875e-38, "float64": 2.2250738585072014e-308}
 _CACHE_TIMES = 1.3
-_LEAST_CACHED = 1 << 20
+_LEAST_CACHED = 2 << 20
 _MOST_CACHE = 64 << 20
 """What a host says of its caches may be of all its sockets together: no more than this is believed."""
 _SC_LEVEL3_CACHE_SIZE = 194

@@ -51,12 +51,22 @@ def profile(subject: Subject, may_print: int | None) -> Iterator[Finding]:
     for code, pattern in (("creation_timed", _DRAWN), ("print_timed", _PRINTED)):
         found = [entry for entry in entries if pattern.search(_name(entry.code))]
         share = sum(entry.inlinetime for entry in found) / total
+        if code == "creation_timed" and any(_shuffles(entry.code) for entry in entries):
+            continue
         if code == "creation_timed" and share < _LEAST_SHARE:
             share = _drawn(subject, sum(entry.callcount for entry in found))
         if share >= _LEAST_SHARE:
             yield Finding(code, subject.line, {"share": min(share, 1.0)}, subject.index)
-    if may_print is not None and any(_writes(entry.code) for entry in entries):
-        yield Finding("print_timed", may_print, {}, subject.index)
+    if may_print is not None:
+        logged = sum(entry.inlinetime for entry in entries if _is_logging(entry.code)) / total
+        if logged >= _LEAST_SHARE or any(_writes(entry.code) for entry in entries):
+            values = {"share": min(logged, 1.0)} if logged >= _LEAST_SHARE else {}
+            yield Finding("print_timed", may_print, dict(values), subject.index)
+
+
+def _shuffles(code: Any) -> bool:  # noqa: ANN401 - a name or a code object
+    """Whether a profiler's entry is of what puts given things into another order: that is work, and makes nothing."""
+    return not isinstance(code, str) and code.co_name == "shuffle" and str(code.co_filename) == random.__file__
 
 
 def _drawn(subject: Subject, count: int) -> float:
@@ -77,7 +87,11 @@ def _writes(code: Any) -> bool:  # noqa: ANN401 - a name or a code object
     """Whether a profiler's entry is of what writes, or of a handler of `logging` that was given something."""
     if isinstance(code, str):
         return bool(_WRITTEN.search(code))
-    return str(code.co_name) == "emit" and str(code.co_filename) == logging.__file__
+    return _is_logging(code) and str(code.co_name) == "emit"
+
+
+def _is_logging(code: Any) -> bool:  # noqa: ANN401 - a name or a code object
+    return not isinstance(code, str) and str(code.co_filename) == logging.__file__
 
 
 def _name(code: Any) -> str:  # noqa: ANN401 - a name or a code object

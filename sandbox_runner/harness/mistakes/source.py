@@ -99,7 +99,7 @@ class Source:
             return True
         own = isinstance(node.func, ast.Attribute) and self.last(node) == "compile" and not node.args
         own = own and {each.arg for each in node.keywords} <= _COMPILES and self.names.knows("torch")
-        return called == "torch.compile" or own
+        return called in {"torch.compile", "torch._dynamo.optimize"} or own
 
 
 def _followed(given: dict[str, str], name: str) -> str:

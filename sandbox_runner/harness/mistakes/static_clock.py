@@ -97,7 +97,9 @@ def _waits(source: Source, nodes: list[ast.AST], end: ast.stmt) -> bool:
 def timer_threads(source: Source) -> Iterator[Finding]:
     """Mistake 20: `torch.utils.benchmark.Timer` left at its one thread."""
     for call in calls(source.everything):
-        timer = source.called(call).startswith("torch.utils.benchmark") and source.last(call) == "Timer"
+        partial = source.called(call) == "functools.partial" and call.args
+        full = source.names.full(call.args[0]) if partial else source.called(call)
+        timer = full.startswith("torch.utils.benchmark") and full.endswith(".Timer")
         if timer and not {each.arg for each in call.keywords} & {"num_threads", None}:
             yield Finding("timer_threads", call.lineno)
             return

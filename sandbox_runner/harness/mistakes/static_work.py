@@ -206,10 +206,11 @@ def _looped(target: ast.expr, iterated: ast.expr, inside: list[ast.AST]) -> str:
 
 def prints(source: Source) -> Iterator[Finding]:
     """Mistake 36: printing, logging and progress bars in what is timed, also in functions that it calls."""
-    maybe = {id(inner) for node in source.everything for part in _conditional(node) for inner in ast.walk(part)}
     loggers = {dotted(target) for target, value in source.assigned() if source.called(value) in _LOGGERS}
     for variant in range(len(source.bodies)):
-        for call in calls(source.nodes(variant)):
+        nodes = source.nodes(variant)
+        maybe = _may_not_run(source, nodes)
+        for call in calls(nodes):
             base, _, name = source.called(call).rpartition(".")
             made = isinstance(call.func, ast.Attribute) and source.called(call.func.value) in _LOGGERS
             logs = name in _LOGS and (made or base in {"logging", *loggers})
@@ -219,6 +220,22 @@ def prints(source: Source) -> Iterator[Finding]:
                 yield Finding("print_timed" if sure else "may_print", call.lineno, {"what": name}, variant)
                 if sure:
                     break
+
+
+def _may_not_run(source: Source, nodes: list[ast.AST]) -> set[int]:
+    """Give the ids of nodes that run only if something is so, in functions too that are called only there."""
+    maybe = {id(inner) for node in nodes for part in _conditional(node) for inner in ast.walk(part)}
+    for _ in range(_MOST_DEPTH):
+        always = {source.last(call) for call in calls(nodes) if id(call) not in maybe}
+        rarely = {source.last(call) for call in calls(nodes) if id(call) in maybe} - always
+        inner = [
+            source.definitions[name] for name in rarely if isinstance(source.definitions.get(name), ast.FunctionDef)
+        ]
+        more = {id(node) for function in inner for node in ast.walk(function)} - maybe
+        if not more:
+            break
+        maybe |= more
+    return maybe
 
 
 def _conditional(node: ast.AST) -> list[ast.AST]:

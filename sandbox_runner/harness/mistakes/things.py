@@ -49,8 +49,12 @@ def _inside(thing: Thing, names: Mapping[str, Any]) -> Iterator[Thing]:
         yield from _closed(value)
     elif kind is types.MethodType:
         yield Thing(path, value.__self__)
-    elif kind is not type and is_own(kind, names):
+    elif kind is type:
+        if is_own(value, names):
+            yield from _of_class(value, path)
+    elif is_own(kind, names):
         yield from _slots(value, path)
+        yield from _of_class(kind, path)
         try:
             inside = _fields(value, "__dict__")
         except AttributeError:
@@ -58,6 +62,13 @@ def _inside(thing: Thing, names: Mapping[str, Any]) -> Iterator[Thing]:
         own = {key: each for key, each in inside.items() if not key.startswith("__")}
         for key, each in list(own.items())[:_MOST_INSIDE]:
             yield Thing(f"{path}.{key}"[:60], each, _into(inside, key))
+
+
+def _of_class(kind: type, path: str) -> Iterator[Thing]:
+    """Give what a class of the learner's holds for all its instances, without its methods and descriptors."""
+    for name, each in list(vars(kind).items())[:_MOST_INSIDE]:
+        if not name.startswith("__") and not callable(each) and not hasattr(type(each), "__get__"):
+            yield Thing(f"{path}.{name}"[:60], each, _into_class(kind, name))
 
 
 def _slots(value: Any, path: str) -> Iterator[Thing]:  # noqa: ANN401 - an instance
@@ -105,6 +116,13 @@ def codes_of(value: Any, names: Mapping[str, Any]) -> list[types.CodeType]:  # n
 def _into(owner: Any, key: Any) -> Callable[[Any], None]:  # noqa: ANN401 - a dict or a list
     def put(value: Any) -> None:  # noqa: ANN401 - anything
         owner[key] = value
+
+    return put
+
+
+def _into_class(kind: type, name: str) -> Callable[[Any], None]:
+    def put(value: Any) -> None:  # noqa: ANN401 - anything
+        setattr(kind, name, value)
 
     return put
 

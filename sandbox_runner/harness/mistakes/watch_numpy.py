@@ -90,6 +90,10 @@ def _watched_kind(numpy: Any, widened: list[str], taken: dict[str, int], sizes: 
                 taken[self.root] = taken.get(self.root, 0) + 1
             return found
 
+        def item(self, *place: Any) -> Any:  # noqa: ANN401 - numpy's
+            taken[self.root] = taken.get(self.root, 0) + 1
+            return super().item(*place)
+
         @property
         def flat(self) -> Any:  # noqa: ANN401 - numpy's
             taken[self.root] = taken.get(self.root, 0) + self.size
