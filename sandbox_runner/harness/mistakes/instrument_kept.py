@@ -5,6 +5,7 @@ everything has been timed.
 """
 
 import functools
+import io
 import itertools
 import operator
 import types
@@ -23,6 +24,8 @@ _ITERATORS: tuple[type, ...] = (
     *(itertools.combinations, itertools.zip_longest, itertools.groupby, itertools.compress, itertools.filterfalse),
     *(type(iter([])), type(iter(())), type(iter({})), type(iter(set())), type(iter("")), type(iter(range(0)))),
 )
+_FILES = (io.StringIO, io.BytesIO, io.TextIOWrapper, io.BufferedReader)
+_PLAIN = {list, dict, set, tuple, bytes}
 _MOST_LOOKED_AT = 4
 _LONG_NS = 2e8
 _MEMO_TIMES, _LEAST_MEMO_NS = 3.0, 2e4
@@ -52,11 +55,24 @@ def runs_dry(subject: Subject) -> Iterator[Finding]:
             left = operator.length_hint(value, -1)
             subject.function()
             dry = operator.length_hint(value, -1) != left or next(value, value) is value
+        elif type(value) in _FILES:
+            dry = _is_read_once(subject, value)
+        elif (type(value).__module__, type(value).__name__) == ("_csv", "reader"):
+            dry = next(value, value) is value
         else:
             continue
         if dry:
             yield Finding("input_changed", subject.line, {"what": thing.path}, subject.index)
             return
+
+
+def _is_read_once(subject: Subject, file: Any) -> bool:  # noqa: ANN401 - a file
+    """Whether a call that begins at a file's start ends otherwise than the next one, which begins where it stopped."""
+    if not file.seekable() or not file.tell():
+        return False
+    file.seek(0)
+    one, two = subject.function(), subject.function()
+    return not (one is two or of.same(one, two) or (type(one) is type(two) and type(one) in _PLAIN and one == two))
 
 
 def remembers(subject: Subject, held: Held, call_ns: float) -> Iterator[Finding]:

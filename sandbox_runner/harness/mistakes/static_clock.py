@@ -10,6 +10,7 @@ from .findings import Finding
 from .source import Source, calls, suites
 from .times import Times
 
+_NO_WORK = {"", "len", "range", "print", "str", "int", "float", "list", "format", "enumerate", "zip", "open", "sorted"}
 _WAITS = {"synchronize", "item", "cpu", "numpy", "tolist", "elapsed_time", "print", "wait", "block_until_ready"}
 
 
@@ -23,15 +24,18 @@ def no_sync(source: Source) -> Iterator[Finding]:
             if not any(source.names.reads_clock(node) for node in ast.walk(statement)):
                 continue
             between = [node for inner in suite[begun + 1 : i] for node in ast.walk(inner)]
-            if begun >= 0 and _works(between) and not _waits(source, between, statement):
+            if begun >= 0 and _works(source, between) and not _waits(source, between, statement):
                 yield Finding("no_sync", statement.lineno)
                 return
             begun = i
+    for line in _timeit(source):
+        yield Finding("no_sync", line)
+        return
     timers = _block_timers(source)
     for node in source.everything:
         if isinstance(node, ast.With) and timers & {name for item in node.items for name in _made_of(source, item)}:
             inside = [each for statement in node.body for each in ast.walk(statement)]
-            if _works(inside) and not _waits(source, inside, node.body[-1]):
+            if _works(source, inside) and not _waits(source, inside, node.body[-1]):
                 yield Finding("no_sync", node.lineno)
                 return
 
@@ -77,8 +81,22 @@ def _on_gpu(source: Source) -> bool:
     return False
 
 
-def _works(nodes: list[ast.AST]) -> bool:
-    return any(isinstance(node, ast.Call | ast.BinOp) for node in nodes)
+def _works(source: Source, nodes: list[ast.AST]) -> bool:
+    return any(isinstance(node, ast.BinOp) or source.called(node) not in _NO_WORK for node in nodes)
+
+
+def _timeit(source: Source) -> Iterator[int]:
+    """Give the lines at which `timeit` times a function of the source that works and does not wait."""
+    for call in calls(source.everything):
+        if source.called(call) not in {"timeit.timeit", "timeit.repeat", "timeit.Timer"} or not call.args:
+            continue
+        given = call.args[0]
+        function = source.definitions.get(given.id) if isinstance(given, ast.Name) else given
+        if not isinstance(function, ast.Lambda | ast.FunctionDef):
+            continue
+        inside = list(ast.walk(function))
+        if _works(source, inside) and not any(_may_wait(source, each) for each in calls(inside)):
+            yield call.lineno
 
 
 def _waits(source: Source, nodes: list[ast.AST], end: ast.stmt) -> bool:

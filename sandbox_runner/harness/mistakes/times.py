@@ -35,6 +35,7 @@ class Times:
             for node in source.everything
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Name)
         }
+        self._sorted = self._in_order()
         self.names = self._collected()
         self._grow()
 
@@ -46,6 +47,9 @@ class Times:
                     return True
                 case ast.Subscript(value=value, slice=ast.BinOp(op=ast.FloorDiv())) if self._mentions(value):
                     return True
+                case ast.Subscript(value=value, slice=ast.Constant(value=int(place))) if place > 0:
+                    if self._is_sorted(value):
+                        return True
         return False
 
     def of_collected(self) -> Iterator[tuple[int, str]]:
@@ -60,9 +64,8 @@ class Times:
                     yield node.lineno, _SUMMARIES[attr]
                 case ast.Subscript(value=value, slice=ast.UnaryOp(op=ast.USub())) if self._is_list(value):
                     yield node.lineno, "last"
-                case ast.Subscript(value=ast.Call() as value, slice=ast.Constant(value=0)) if self._is_list(value):
-                    if self._source.last(value) == "sorted":
-                        yield node.lineno, "min"
+                case ast.Subscript(value=value, slice=ast.Constant(value=0)) if self._is_sorted(value):
+                    yield node.lineno, "min"
 
     def running(self) -> Iterator[tuple[int, str]]:
         """Give (line, how) of a least time kept, or a sum of times divided, while the clock is read."""
@@ -78,10 +81,24 @@ class Times:
                             yield node.lineno, "min"
                     case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value) if self._is_time(value):
                         summed.add(name)
+        summed |= set(self._summed_up())
         for node in self._source.everything:
             match node:
-                case ast.BinOp(op=ast.Div(), left=ast.Name(id=name)) if name in summed:
+                case (
+                    ast.BinOp(op=ast.Div(), left=ast.Name(id=name))
+                    | ast.AugAssign(op=ast.Div(), target=ast.Name(id=name))
+                ) if name in summed:
                     yield node.lineno, "mean"
+
+    def _summed_up(self) -> Iterator[str]:
+        """Name the sums over the times that were collected, made by a loop."""
+        for loop in self._source.everything:
+            match loop:
+                case ast.For(target=ast.Name(id=each), iter=over, body=body) if self._is_list(over):
+                    for statement in body:
+                        match statement:
+                            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=ast.Name(id=added)):
+                                yield from [name] if added == each else []
 
     def of_one(self) -> Iterator[tuple[int, str]]:
         """Give (line, how) of what is told of one timing: a loop's time by its count, or the last time of a loop."""
@@ -205,6 +222,8 @@ class Times:
         match node:
             case ast.Name() | ast.Attribute():
                 return dotted(node) in self.names
+            case ast.BinOp(op=ast.Div() | ast.Mult(), left=left, right=right):
+                return self._is_list(left) or self._is_list(right)
             case ast.ListComp(elt=elt) | ast.GeneratorExp(elt=elt):
                 times = any(self._reads(inner) for inner in ast.walk(elt))
                 return times or any(self._is_list(each.iter) for each in node.generators)
@@ -223,6 +242,22 @@ class Times:
         timer = node.func.value
         values = [timer, *(self._source.bound.get(timer.id, ()) if isinstance(timer, ast.Name) else ())]
         return any(self._source.called(value) == "timeit.Timer" for value in values)
+
+    def _is_sorted(self, node: ast.expr) -> bool:
+        """Whether an expression is a list of times in order: one that is sorted here, or was before."""
+        if self._source.last(node) == "sorted":
+            return self._is_list(node)
+        return isinstance(node, ast.Name) and node.id in self._sorted and self._is_list(node)
+
+    def _in_order(self) -> set[str]:
+        found = set()
+        for node in self._source.everything:
+            match node:
+                case ast.Call(func=ast.Attribute(attr="sort", value=ast.Name(id=name))):
+                    found.add(name)
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if self._source.last(value) == "sorted":
+                    found.add(name)
+        return found
 
     def _mentions(self, node: ast.AST) -> bool:
         return any(self._is_list(inner) for inner in ast.walk(node) if isinstance(inner, ast.expr))
