@@ -25,8 +25,31 @@ def matters(function: Callable[[], Any], array: Any, base: Any) -> bool:  # noqa
             left = of.copy_of(array)
             of.put(array, _other(base))
             function()
-            return not of.same(left, array)
-        return not of.same(one, two)
+            differs = not of.same(left, array)
+        else:
+            differs = not of.same(one, two)
+        return differs and not _only_rest_is_read(function, array, base)
+
+
+def _only_rest_is_read(function: Callable[[], Any], array: Any, base: Any) -> bool:  # noqa: ANN401 - arrays
+    """Whether what a call writes into an array makes no difference to it, and only what it leaves alone does."""
+    other = of.copy_of(base)
+    of.put(other, base == 0 if of.dtype_of(base) == "bool" else abs(base) + 1)
+    written = base != base  # noqa: PLR0124 - nowhere
+    for start in (base, other):
+        of.put(array, start)
+        function()
+        written = written | (array != start)
+    if not bool(written.any()) or bool(written.all()):
+        return False
+    ends = []
+    for start in (base, other):
+        values = of.copy_of(base)
+        values[written] = start[written]
+        of.put(array, values)
+        ends.append((_kept_value(function()), of.copy_of(array)))
+    (one, left), (two, left_then) = ends
+    return of.same(left, left_then) and (one is two is None or of.same(one, two))
 
 
 def _other(base: Any) -> Any:  # noqa: ANN401 - an array of either kind
