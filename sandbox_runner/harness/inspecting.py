@@ -159,9 +159,9 @@ class Inspector:
             self._try(instrument_kept.runs_dry, subject)
         self._try(instrument_profile.profile, subject, marks.get("may_print"))
         self._try(instrument_profile.draws, subject)
-        if "works" in marks:
-            self._try(instrument_profile.converts_layout, subject)
-            self._try(instrument_profile.makes, subject)
+        for find, names in instrument_profile.NAMED.items():
+            if "works" in marks and any(name in self._source for name in names):
+                self._try(find, subject)
         loops = [each for each in self._static if each.code == "loops_over" and each.variant == subject.index]
         lines = {str(each.values["what"]): each.line for each in reversed(loops)}
         taken = self._seen[subject.index].taken

@@ -21,6 +21,7 @@ _clock = time.perf_counter_ns
 _modules = sys.modules
 _LEAST_SHARE, _LEAST_MADE = 0.15, 0.3
 _MANY_DRAWS = 1000
+_LAYOUTS = ("ascontiguousarray", "asfortranarray", "require")
 _MAKERS = (
     ("numpy", ("linspace", "arange", "logspace", "geomspace", "meshgrid", "indices", "loadtxt", "genfromtxt"), False),
     ("numpy", ("load", "fromfile", "fromfunction"), False),
@@ -153,7 +154,7 @@ def converts_layout(subject: Subject) -> Iterator[Finding]:
     if numpy is None:
         return
     spent = [0]
-    functions = {name: getattr(numpy, name) for name in ("ascontiguousarray", "asfortranarray", "require")}
+    functions = {name: getattr(numpy, name) for name in _LAYOUTS}
     places = [(each, name) for each in subject.things() if each.put for name in functions
               if each.value is functions[name]]  # fmt: skip
     try:
@@ -237,3 +238,7 @@ def draws(subject: Subject) -> Iterator[Finding]:
         share = _spent(subject, spent)
     if share >= _LEAST_SHARE:
         yield Finding("creation_timed", subject.line, {"share": share}, subject.index)
+
+
+NAMED = {converts_layout: _LAYOUTS, makes: tuple(name for _, names, _ in _MAKERS for name in names)}
+"""The passes that call a variant some times more for functions that a source must name to use, with their names."""
