@@ -91,6 +91,18 @@ class Made:
     coarsest: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """How inputs for a block were made: "" as all are, `apart`, or not apart since they are `large` or do `not` cross.
+
+    `arrays` and `others` are the bytes of what crossed, of arrays and of all else.
+    """
+
+    how: str = ""
+    arrays: int = 0
+    others: int = 0
+
+
 Items = tuple[tuple[str, str, tuple[int, ...], int], ...]
 """Name, dtype, shape and bytes of each part of a result."""
 

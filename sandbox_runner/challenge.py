@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from sandbox_runner import agreement
 from sandbox_runner.agreement import Agreement, Part
-from sandbox_runner.asking import Done, Items, Marked, Named, Seat, Stopped
+from sandbox_runner.asking import Done, Items, Marked, Named, Prepared, Seat, Stopped
 from sandbox_runner.channel import Tampered
 from sandbox_runner.protocol import Ending, Flag
 
@@ -51,16 +51,29 @@ class Challenges:
         """Give a seed that nobody can know before."""
         return self.rng.getrandbits(32)
 
-    async def prepare(self, variant: int, seed: int, sets: int = 1) -> None:
-        """Have new inputs made for the next block: the same for each variant that is given the same `seed`."""
+    async def prepare(
+        self, variant: int, seed: int, sets: int = 1, *, apart: bool = False, forgotten: bool = False
+    ) -> tuple[Prepared, int]:
+        """Have new inputs made for the next block: the same for each variant that is given the same `seed`.
+
+        `apart` in a process that ends with it; `forgotten`: the standard library remembers nothing then. How it went is
+        given, and how long it took, in ns.
+        """
         seeds = [(seed + 0x9E3779B1 * i) & 0xFFFFFFFF for i in reversed(range(sets))]
         seat = self.seats[variant]
-        await seat.harness.ask(Done, "prepare", variant=seat.number, seeds=seeds, n=self.n)
+        asked = {"variant": seat.number, "seeds": seeds, "n": self.n, "apart": apart, "forgotten": forgotten}
+        prepared, _, wall = await seat.harness.ask(Prepared, "prepare", **asked)
+        return prepared, wall
 
-    async def prepare_turns(self, variant: int, seeds: Sequence[int], turns: Sequence[int]) -> None:
-        """Have a few inputs made, one a seed, and given to the calls of the next block in the order of `turns`."""
+    async def arrange(self, variant: int, turns: Sequence[int]) -> None:
+        """Have the next block call once on each of the inputs prepared last, in the order of their places, `turns`."""
         seat = self.seats[variant]
-        await seat.harness.ask(Done, "prepare", variant=seat.number, seeds=[seeds[turn] for turn in turns], n=self.n)
+        await seat.harness.ask(Done, "arrange", variant=seat.number, turns=list(turns))
+
+    async def restore(self, variant: int) -> None:
+        """Give a variant back the inputs that it had before others were made apart."""
+        seat = self.seats[variant]
+        await seat.harness.ask(Done, "restore", variant=seat.number)
 
     def sets(self, block_ns: float, calls: int) -> int:
         """Give how many inputs a block rotates over: making them may take half the block's own time."""

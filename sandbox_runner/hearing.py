@@ -1,4 +1,4 @@
-"""Hears again what was doubted: fresh blocks of a variant whose claims can hardly be, first calls on fresh values.
+"""Hears again what was doubted: fresh blocks of a variant whose claims can hardly be, what may be left undone.
 
 Law: nobody is accused by what was measured once. A doubt that does not repeat is dropped, one that a busy machine lets
 nobody settle stays a doubt: then the figures are not confirmed. What is asked here counts for no ratio.
@@ -9,29 +9,13 @@ from dataclasses import dataclass, field
 
 from sandbox_runner.challenge import Challenges
 from sandbox_runner.outerclock import FEW_BLOCKS, LONG_BLOCKS, MANY_BLOCKS, Heard, OuterClock, Waited
+from sandbox_runner.remembering import STRETCH_NS, Memory, Remembering
 
-HEAR_NS, STRETCH_NS = 5_000_000_000, 10_000_000_000
-"""How long all hearing may take, and how long where single blocks are longer than that."""
+HEAR_NS = 5_000_000_000
+"""How long all hearing may take; STRETCH_NS where single blocks are longer than that."""
 _CLEARED = MANY_BLOCKS // 4
 _MOST_GROWTH, _MOST_STEPS = 16.0, 12
-_MEMORY_TRIES, _MANY_TRIES, _MOST_TRIES, _QUICK_SHARE = 5, 8, 16, 0.75
-_MOST_TOGETHER, _LEAST_TOGETHER, _TOGETHER_NS, _MAKING_NS = 128, 3, 20_000_000, 200_000_000
-_TOGETHER_TIMES, _TOGETHER_PROVEN, _TOGETHER_CALL_NS, _LEAST_LEFT_NS = 2.5, 8.0, 3_000, 2e9
-_TURNS_TIMES, _TURNS_CALL_NS, _QUICKLY_MADE_NS = 4.0, 1_000, 1_000_000
-_TURNS = {True: (9, 20), False: (3, 40)}
-"""How many values are taken by turns, and how often each: more of those that are made quickly, and so are small."""
-_ALONE_TRIES, _ALONE_TIMES, _ALONE_NS, _ALONE_MOST_NS = 12, 8.0, 30_000, 1e6
 _LATE_TRIES, _LATE_SHARE, _LATE_NS, _LEFT_SHARE = 6, 0.05, 200_000, 0.25
-_MEMORY_TIMES, _MEMORY_NS, _FLAGRANT_TIMES = 5.0, 300_000, 10
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """A variant whose first call on new values is always slow: the fastest such call and its usual one, in ns."""
-
-    variant: int
-    first_ns: float
-    again_ns: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,124 +100,24 @@ class Hearing:
                 return
 
     async def look_for_memory(
-        self, challenges: Challenges, samples: dict[int, list[float]], variants: Iterable[int], *, together: bool = True
+        self,
+        challenges: Challenges,
+        samples: dict[int, list[float]],
+        variants: Iterable[int],
+        *,
+        begun: int,
+        cuda: bool = False,
     ) -> None:
-        """Hold the first call on new values against the others: what remembers its answers is slow once only.
-
-        `together`: short calls are tried many at once, which needs room for many inputs; not so on a GPU, where making
-        large ones takes no time. By the parent's clock. One first call that is quick drops the doubt; it is proven by
-        some that were each far slower than what this machine keeps waiting, or by many, between second calls that were
-        quick.
-        """
+        """Look whether what was measured is remembered, the measuring having `begun` then, until one proves to be."""
+        spent = self.clock() - begun
         for variant in variants:
-            means = samples.get(variant)
-            if not means:
-                continue
-            tried = await self._tried(challenges, variant, max(means))
-            if tried is None:
-                short = max(means) <= _ALONE_MOST_NS
-                tried = await self._tried_together(challenges, variant) if short and together else None
-                if tried is None and short:
-                    tried = await self._tried_by_turns(challenges, variant)
-            if tried is None:
-                self.unsettled = self.unsettled or await self._works_alone(variant, max(means))
-                continue
-            if tried > 0:
-                self.memoised = Memory(variant, tried, min(means))
-                return
-            self.unsettled = True
-
-    async def _tried(self, challenges: Challenges, variant: int, slowest: float) -> float | None:
-        """Give the ns of the fastest first call where that is proven to be slow, 0 where it cannot be told, or None."""
-        begin, quick = self.clock(), 0
-        firsts: list[float] = []
-        bound = _MEMORY_TIMES * slowest + _MEMORY_NS + 2 * self.outer.usual_ns()
-        while len(firsts) < _MOST_TRIES:
-            spent = self.clock() - begin
-            if firsts and spent / len(firsts) * (len(firsts) + 1) > min(STRETCH_NS, self.left_s() * 1e9 / 2):
-                return 0.0
-            await challenges.prepare(variant, challenges.seed())
-            self.outer.empty.append(await self.empty(variant))
-            _, wall = await self.block(variant, 1)
-            if wall - self.outer.usual_ns() <= bound:
-                return None
-            firsts.append(wall - self.outer.usual_ns())
-            self.outer.empty.append(await self.empty(variant))  # who has just worked waits for its turn: here it may
-            _, wall = await self.block(variant, 1)
-            quick += wall - self.outer.usual_ns() <= bound
-            flagrant = min(firsts) > _FLAGRANT_TIMES * self.outer.long_wait_ns()
-            enough = len(firsts) >= (_MEMORY_TRIES if flagrant else _MANY_TRIES)
-            if enough and quick >= _QUICK_SHARE * len(firsts):
-                return min(firsts)
-        return 0.0
-
-    async def _tried_together(self, challenges: Challenges, variant: int) -> float | None:
-        """Hold blocks of many first calls, each on values of its own, against the same calls again.
-
-        Where a call is too short to be told from a handshake by itself, many are not. What both kinds of block pay
-        alike, such as reading values that lie in no cache, makes no difference between them. Answers as `_tried`; what
-        could only be remembered in part, or by a library for an input of its own, is not proven, and not confirmed.
-        """
-        sets = min(_MOST_TOGETHER, max(_LEAST_TOGETHER, int(_TOGETHER_NS / max(challenges.make_ns, 1.0))))
-        if sets * challenges.make_ns > _MAKING_NS:  # it takes too long, and may take too much memory
-            return None
-        firsts: list[float] = []
-        agains: list[float] = []
-        while len(firsts) < _MEMORY_TRIES:
-            if self.left_s() * 1e9 < _LEAST_LEFT_NS:
-                return None
-            await challenges.prepare(variant, challenges.seed(), sets)
-            self.outer.empty.append(await self.empty(variant))
-            for walls in (firsts, agains):
-                claimed, wall = await self.block(variant, sets)
-                walls.append(max(wall - self.outer.usual_ns(), 1.0))
-            first, again = min(firsts), min(agains)  # a busy machine only adds, to both
-            if first <= _TOGETHER_TIMES * again or first - again <= _TOGETHER_CALL_NS * sets + self.outer.usual_ns():
-                if wall - claimed > 2 * self.outer.usual_ns() and len(agains) < _MEMORY_TRIES:
-                    continue  # the second block was kept waiting: it acquits nobody
-                return None
-        proven = first > _TOGETHER_PROVEN * max(again, self.outer.usual_ns() / 2)
-        return first / sets if proven else 0.0
-
-    async def _tried_by_turns(self, challenges: Challenges, variant: int) -> float | None:
-        """Hold calls on a few values by turns against as many on one value after the other. Answers as `_tried`.
-
-        What remembers the last answers alone is found so: by turns it never has the one that is asked for. The values
-        are the same few in both, so that what the processor keeps near helps both.
-        """
-        values, each = _TURNS[challenges.make_ns < _QUICKLY_MADE_NS]
-        if 2 * values * challenges.make_ns > _MAKING_NS:
-            return None
-        rows = [value for value in range(values) for _ in range(each)]
-        by_turns = list(range(values)) * each
-        alike: list[float] = []
-        apart: list[float] = []
-        slack = _TURNS_CALL_NS * len(rows) + self.outer.usual_ns()
-        while len(apart) < _MEMORY_TRIES:
-            if self.left_s() * 1e9 < _LEAST_LEFT_NS:
-                return None
-            seeds = [challenges.seed() for _ in range(values)]
-            for order, walls in ((rows, alike), (by_turns, apart)):
-                await challenges.prepare_turns(variant, seeds, order)
-                _, wall = await self.block(variant, len(order))
-                walls.append(max(wall - self.outer.usual_ns(), 1.0))
-            if min(apart) <= _TURNS_TIMES * min(alike) + slack:
-                return None
-        proven = min(apart) > _TOGETHER_PROVEN * max(min(alike), self.outer.usual_ns() / 2)
-        return min(apart) / len(rows) if proven else 0.0
-
-    async def _works_alone(self, variant: int, slowest: float) -> bool:
-        """Whether one call by itself is far longer than a call among many: then the others may have been left out.
-
-        What a single call costs is told by the shortest of some: a busy machine only adds.
-        """
-        if slowest > _ALONE_MOST_NS:
-            return False
-        ones, nones = [], []
-        for _ in range(_ALONE_TRIES):
-            nones.append((await self.empty(variant))[1])
-            ones.append((await self.block(variant, 1))[1])
-        return min(ones) - min(nones) > _ALONE_TIMES * slowest + _ALONE_NS
+            if means := samples.get(variant):
+                ways = self.outer, self.block, self.empty, self.clock, self.left_s
+                tried = await Remembering(*ways, challenges, variant, means, spent, cuda).look()
+                if tried:
+                    self.memoised = Memory(variant, tried, min(means))
+                    return
+                self.unsettled = self.unsettled or tried is not None
 
     async def look_for_late_work(self, read: Callable[[int], Awaitable[int]], sizes: list[int]) -> None:
         """Have each variant's result read twice right after a block, where a GPU may still be at work on it.

@@ -136,7 +136,7 @@ class Rounds:
             steady = [
                 i for i in range(len(self.per_call)) if i not in self.challenges.free
             ]  # others change their inputs
-            await self.hearing.look_for_memory(self.challenges, self.samples, steady, together=not self.cuda)
+            await self.hearing.look_for_memory(self.challenges, self.samples, steady, begun=begin, cuda=self.cuda)
         if self.cuda:
             await self.hearing.look_for_late_work(self._read, self.sizes)
         await self.hearing.hear(self.sizes)

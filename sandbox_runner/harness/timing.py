@@ -16,6 +16,7 @@ from . import blocks, counting
 from .cells import Plan, plan, task
 from .copies import Moving
 from .driver import own_ns
+from .elsewhere import Crossed, forget, made_apart
 from .faults import tell
 from .functions import CellError, Variant, compiled, result_names
 from .insight import look, told
@@ -50,7 +51,8 @@ def serve(line: Line, source: str, filename: str) -> None:
         name: getattr(bench, name)
         for name in (
             *("pin", "parse", "task", "imports", "setup", "fresh", "first", "result", "wide"),
-            *("prepare", "go", "mark", "reveal", "calm", "hold", "look", "instrument", "count", "listen", "insight"),
+            *("prepare", "arrange", "restore", "go", "mark", "reveal", "calm", "hold"),
+            *("look", "instrument", "count", "listen", "insight"),
         )
     }
     while True:
@@ -74,6 +76,8 @@ class _Bench:
         self._plan: Plan | None = None
         self._sets: dict[int, list[tuple[blocks.Inputs, blocks.Function]]] = {}
         self._kept: dict[int, object] = {}
+        self._before: dict[int, list[tuple[blocks.Inputs, blocks.Function]]] = {}
+        self._prepared: list[tuple[blocks.Inputs, blocks.Function]] = []
         self._sizes: set[blocks.Place] = set()
         self._make: blocks.Function | None = None
         self._moving = Moving(self._compiled, blocks.frames_seen)
@@ -203,21 +207,44 @@ class _Bench:
             self._names.update(made)
         return self._shown(variant, value, share)
 
-    def prepare(self, variant: int, seeds: list[int], n: int) -> Answer:
+    def prepare(
+        self, variant: int, seeds: list[int], n: int, *, apart: bool = False, forgotten: bool = False
+    ) -> Answer:
         """Make inputs for the next block of one variant, one set a seed, with memory that held no answer before.
 
-        A seed that comes again gives the very inputs that it gave.
+        `apart`: in another process, where they can be; how it went is said, and what came over, in bytes. `forgotten`:
+        what the standard library remembers is, before.
         """
         self._kept.pop(variant, None)
+        if apart:
+            self._before.setdefault(variant, self._sets[variant])
         self._sets[variant] = []
-        there: dict[int, tuple[blocks.Inputs, blocks.Function]] = {}
-        for seed in seeds:
-            if seed not in there:
+        if forgotten:
+            forget(self._names)
+        crossed = made_apart(lambda seed: self._drawn(seed, n), seeds, self._sink) if apart else Crossed("")
+        for i, seed in enumerate(seeds):
+            if crossed.made:
+                made = crossed.made[i]
+                self._names.update(made)
+            else:
                 made = self._made(seed, n)
-                there[seed] = made, self._function(self._planned.variants[variant])
-            self._sets[variant].append(there[seed])
+            self._sets[variant].append((made, self._function(self._planned.variants[variant])))
+        self._prepared = list(self._sets[variant])
+        if crossed.made:
+            blocks.seed_all(seeds[-1])
         blocks.poison(tuple(self._sizes))
         self._call(blocks.synchronize)  # what a GPU still has to make belongs to no block, empty or not
+        return b"", {"how": crossed.how, "arrays": crossed.arrays, "others": crossed.others}
+
+    def arrange(self, variant: int, turns: list[int]) -> Answer:
+        """Let the next block of the variant that was prepared call it once on each of these inputs, by their places."""
+        self._sets[variant] = [self._prepared[turn] for turn in turns]
+        return b"", {}
+
+    def restore(self, variant: int) -> Answer:
+        """Give a variant back the inputs that it had before others were made apart."""
+        self._sets[variant] = self._before.pop(variant, self._sets[variant])
+        self._prepared = []
         return b"", {}
 
     def go(self, variant: int, calls: int) -> Answer:
