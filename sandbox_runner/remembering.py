@@ -17,7 +17,7 @@ from sandbox_runner.protocol import Ending
 STRETCH_NS = 10_000_000_000
 """How long calls may be tried that are long one by one."""
 _SINGLE_TRIES, _MANY_TRIES, _MOST_TRIES, _QUICK_SHARE = 5, 8, 16, 0.75
-_SINGLE_TIMES, _SINGLE_NS, _FLAGRANT_TIMES = 5.0, 300_000, 10
+_SINGLE_TIMES, _SINGLE_NS, _DIFFERS_TIMES, _FLAGRANT_TIMES = 1.5, 300_000, 5.0, 10
 _MOST_VALUES, _LEAST_VALUES, _VALUES_CUDA = 129, 3, 3
 _CALLING_NS, _MAKING_NS, _MOST_MAKING_NS, _LEAST_LEFT_NS = 20e6, 60e6, 200e6, 2e9
 _MAKING_SHARE, _PROCESS_NS = 1 / 6, 50e6
@@ -115,18 +115,23 @@ class Remembering:
             if (first := await self._single()) <= self._bound:
                 return None
             firsts.append(first)
-            quick += await self._single() <= self._bound
+            quick += await self._single() <= min(self._bound, first / 2)
             flagrant = min(firsts) > _FLAGRANT_TIMES * self.outer.long_wait_ns()
             enough = len(firsts) >= (_SINGLE_TRIES if flagrant else _MANY_TRIES)
+            many = min(firsts) > _DIFFERS_TIMES * max(self.means) + self._waits_ns
             if enough and quick >= _QUICK_SHARE * len(firsts):
-                return min(firsts) if await self._knows(seed) else 0.0
-            if enough and not quick:
-                return min(firsts) if await self._knows(None) else 0.0
+                return min(firsts) if many and await self._knows(seed) else 0.0
+            if enough and not quick:  # slow each time: its values may differ as much, but hardly all from all before
+                return None if not many else min(firsts) if await self._knows(None) else 0.0
         return 0.0
 
     @property
     def _bound(self) -> float:
-        return _SINGLE_TIMES * max(self.means) + _SINGLE_NS + 2 * self.outer.usual_ns()
+        return _SINGLE_TIMES * median(self.means) + self._waits_ns
+
+    @property
+    def _waits_ns(self) -> float:
+        return _SINGLE_NS + 2 * self.outer.usual_ns()
 
     async def _single(self) -> float:
         """Give how long one call takes; who has just worked may wait for its turn before it."""
@@ -135,16 +140,16 @@ class Remembering:
         return wall - self.outer.usual_ns()
 
     async def _knows(self, seed: int | None) -> bool:
-        """Whether it is quick at once on values made in its own process: on those of a seed again, else on new ones.
+        """Whether it is quick at once on values made in its own process: of a seed again, else on all new ones.
 
         They are other objects, and the standard library has forgotten its answers: what is left is the learner's.
         """
         for _ in range(_ASKED_AGAIN):
             made = self.challenges.seed() if seed is None else seed
             await self.challenges.prepare(self.variant, made, forgotten=True)
-            if await self._single() <= self._bound:
-                return True
-        return False
+            if (await self._single() <= self._bound) is (seed is not None):
+                return seed is not None
+        return seed is None
 
     async def _together(self) -> float | None:
         """Hold calls on many new values against what a call was measured to take.
