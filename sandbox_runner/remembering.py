@@ -207,7 +207,8 @@ class Remembering:
         turns = await self._walled(values * times) / values / times
         hot = rows / each if self.cuda else max(rows - turns, 0.0) / (each - 1)
         tried = _Try(first, again, hot, turns, slack, less)
-        if self.cuda or self._doubts(tried) or first <= _TURNS_TIMES * median(self.means) + slack:
+        quick = first <= _TURNS_TIMES * median(self.means) + slack
+        if self.cuda or quick or self._remembers_all(tried) or self._remembers_some(tried):
             return tried
         await self.challenges.prepare(self.variant, self.challenges.seed(), values)
         return replace(tried, known=await self._walled(values) / values)
