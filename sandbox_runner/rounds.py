@@ -133,9 +133,9 @@ class Rounds:
         else:
             await self._many(begin, allowed)
         if self.challenges is not None:
-            steady = [
-                i for i in range(len(self.per_call)) if i not in self.challenges.free
-            ]  # others change their inputs
+            # Others change their inputs, or are ours.
+            passed = self.challenges.free | self.outer.trusted
+            steady = [i for i in range(len(self.per_call)) if i not in passed]
             await self.hearing.look_for_memory(self.challenges, self.samples, steady, begun=begin, cuda=self.cuda)
         if self.cuda:
             await self.hearing.look_for_late_work(self._read, self.sizes)
