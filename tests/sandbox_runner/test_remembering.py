@@ -46,6 +46,7 @@ class Process:
     cost: Cost
     library: Library = field(default_factory=Library)
     make_ns: float = 200_000.0
+    making_ns: float = 0.0
     late: Callable[[], int] = lambda: 0
     how: str = "apart"
     now: int = 0
@@ -69,7 +70,7 @@ class Process:
         self.inputs = [Input(hash((seed, i)), self.made + i, own) for i in range(sets)]
         self.made += sets
         self.turns = self.inputs
-        self.now += (wall := HANDSHAKE + int(self.make_ns * sets))
+        self.now += (wall := HANDSHAKE + int((self.making_ns or self.make_ns) * sets))
         return Prepared(self.how if apart else "", 16_000 * sets, 1000), wall
 
     async def arrange(self, variant: int, turns: Sequence[int]) -> None:
@@ -151,6 +152,12 @@ async def test_a_memory_is_found_where_making_takes_long_and_calls_are_short() -
 
 def once(blocks: Iterator[int], slow: int) -> int:
     return 30_000_000 * (next(blocks) == slow)
+
+
+async def test_a_making_that_was_kept_waiting_once_hides_no_memory() -> None:
+    process = Process(keeps(64))
+    process.make_ns, process.making_ns = 30e6, 200_000.0
+    assert await looked_at(process) == NAMED
 
 
 async def test_one_slow_block_acquits_no_memory() -> None:
