@@ -1,25 +1,18 @@
 """Answers that are remembered, on the real harness: none is believed, and who remembers nothing is named nowhere."""
 
-import importlib.util
 import mmap
 import os
-import sys
 import tempfile
 import threading
 from pathlib import Path
 from typing import Any
 
+import plain_harness
 import pytest
 
 from sandbox_runner.harness.elsewhere import MOST_BYTES, made_apart
 from sandbox_runner.protocol import Ending
 
-_spec = importlib.util.spec_from_file_location("plain_harness", Path(__file__).with_name("plain_harness.py"))
-assert _spec is not None
-assert _spec.loader is not None
-plain_harness = importlib.util.module_from_spec(_spec)
-sys.modules["plain_harness"] = plain_harness
-_spec.loader.exec_module(plain_harness)
 timed = plain_harness.timed
 
 MAKE = "import collections, functools\nimport numpy as np\nn = 2000\ndef real(x):\n    return float(np.sort(x)[7])\n"

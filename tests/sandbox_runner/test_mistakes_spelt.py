@@ -4,11 +4,10 @@ Nothing runs here but the static rules of the real harness.
 """
 
 import ast
-import importlib.util
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import mistake_data
 import pytest
 
 from sandbox_runner.harness import owntiming
@@ -18,12 +17,6 @@ from sandbox_runner.mistakes import MISTAKES
 if TYPE_CHECKING:
     from mistake_data import Snippet
 
-_spec = importlib.util.spec_from_file_location("mistake_data", Path(__file__).with_name("mistake_data.py"))
-assert _spec is not None
-assert _spec.loader is not None
-mistake_data = importlib.util.module_from_spec(_spec)
-sys.modules["mistake_data"] = mistake_data
-_spec.loader.exec_module(mistake_data)
 
 LOOP = "ts = []\nfor _ in range(9):\n    a = pc()\n    sum(range(9))\n    b = pc()\n    ts.append(b - a)\n"
 PC = "from time import perf_counter as pc\n"
