@@ -194,7 +194,7 @@ def _short(result: Result) -> dict[str, Any]:
 
 
 def _say(**line: object) -> None:
-    print(json.dumps(line, ensure_ascii=False), flush=True)
+    print(json.dumps(line, ensure_ascii=False, default=sorted), flush=True)  # sets of processes
 
 
 def _host_line(watch: Watch | None, before: Sight | None) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _host_line(watch: Watch | None, before: Sight | None) -> dict[str, Any]:
         "uid": os.geteuid(),
         "nodes": sorted(node.name for node in Path("/dev").glob("nvidia*")),
         "gpu": asdict(watch.gpu) if watch else None,
-        "idle": None if before is None else {**asdict(before), "holders": sorted(before.holders)},
+        "idle": None if before is None else asdict(before),
         "control_groups": groups,
     }
 
