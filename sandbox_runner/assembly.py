@@ -15,7 +15,7 @@ from sandbox_runner.gauging import Gauge, default_path, gauge, read_ceilings
 from sandbox_runner.gpus import Gpu, find_gpus, open_watch
 from sandbox_runner.gpuwaiting import Kennel
 from sandbox_runner.gpuwork import GpuWorker, named
-from sandbox_runner.hostlock import HostLock, OneLock, gpu_lock, until_wanted
+from sandbox_runner.hostlock import HostLock, OneLock, gpu_lock, until_unwanted, until_wanted
 from sandbox_runner.lending import Lender
 from sandbox_runner.machine import read_machine
 from sandbox_runner.pooling import Pool
@@ -208,6 +208,7 @@ async def prepare_giving_way(
                 await asyncio.gather(preparing, waiting, return_exceptions=True)
             waiting.result()
         tell()
+        await until_unwanted(locks)  # a job may wait long for a GPU that another has: each new start would end at once
 
 
 def _note() -> Callable[..., None]:

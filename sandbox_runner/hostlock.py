@@ -124,6 +124,12 @@ async def until_wanted(locks: Collection[HostLock | OneLock]) -> None:
         looks = looks + 1 if any(lock.wanted() for lock in locks) else 0
 
 
+async def until_unwanted(locks: Collection[HostLock | OneLock]) -> None:
+    """Wait until nobody else waits for any of these."""
+    while any(lock.wanted() for lock in locks):
+        await asyncio.sleep(_LOOK_S)
+
+
 def gpu_lock(path: Path, minor: int) -> OneLock:
     """Give the lock of the GPU of this number, beside the host's lock at `path`."""
     return OneLock(path.with_name(f"{path.name}.gpu{minor}"))

@@ -55,8 +55,12 @@ async def test_a_job_for_a_gpu_goes_before_what_is_prepared_on_it(tmp_path: Path
         ours = asyncio.create_task(prepare_giving_way(settings, {"a": ""}, lambda: told.append("gave way"), preparing))
         await preparing.begun.wait()
         theirs.want()
+        while not told:
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.5)
+        assert preparing.turns == 1  # as long as they wait it is not begun again, only to be given up again
+        theirs.want_no_more()
         assert await ours == {"a": "ok"}
-    theirs.want_no_more()
     assert (told, preparing.given_up) == (["gave way"], 1)
 
 
