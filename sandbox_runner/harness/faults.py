@@ -52,8 +52,8 @@ def _is_refused() -> bool:
     """Whether another process is refused now; the errno of that is also that of a pipe with nothing to read."""
     try:
         child = _fork()
-    except OSError:
-        return True
+    except OSError as failed:
+        return failed.errno == errno.EAGAIN  # for want of memory it fails otherwise, and that is no limit of processes
     if child == 0:
         _exit(0)
     with contextlib.suppress(OSError):
