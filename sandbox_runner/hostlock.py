@@ -126,8 +126,10 @@ async def until_wanted(locks: Collection[HostLock | OneLock]) -> None:
 
 async def until_unwanted(locks: Collection[HostLock | OneLock]) -> None:
     """Wait until nobody else waits for any of these."""
-    while any(lock.wanted() for lock in locks):
+    wanted = True
+    while wanted:
         await asyncio.sleep(_LOOK_S)
+        wanted = any(lock.wanted() for lock in locks)
 
 
 def gpu_lock(path: Path, minor: int) -> OneLock:

@@ -49,19 +49,18 @@ async def test_a_measurement_of_a_runner_goes_before_what_is_prepared_beside_it(
 
 
 async def test_a_job_for_a_gpu_goes_before_what_is_prepared_on_it(tmp_path: Path) -> None:
-    settings, preparing, told = Settings(lock=tmp_path / "lock", gpus=(3,)), Preparing(), list[str]()
+    settings, preparing, told = Settings(lock=tmp_path / "lock", gpus=(3,)), Preparing(), asyncio.Event()
     theirs = gpu_lock(settings.lock, 3)
     async with asyncio.timeout(20):
-        ours = asyncio.create_task(prepare_giving_way(settings, {"a": ""}, lambda: told.append("gave way"), preparing))
+        ours = asyncio.create_task(prepare_giving_way(settings, {"a": ""}, told.set, preparing))
         await preparing.begun.wait()
         theirs.want()
-        while not told:
-            await asyncio.sleep(0.02)
+        await told.wait()
         await asyncio.sleep(0.5)
         assert preparing.turns == 1  # as long as they wait it is not begun again, only to be given up again
         theirs.want_no_more()
         assert await ours == {"a": "ok"}
-    assert (told, preparing.given_up) == (["gave way"], 1)
+    assert (preparing.turns, preparing.given_up) == (2, 1)
 
 
 async def test_a_preparing_that_is_given_up_or_fails_holds_nothing(tmp_path: Path) -> None:
