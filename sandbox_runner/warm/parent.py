@@ -198,7 +198,7 @@ class Parent:
         group = host.open_group(host.next_name())
         try:
             lines = Cradle(self._control, self.pid, group.joins if group else ())
-            out, err = await reader_of(lines.out), await reader_of(lines.err)
+            out, err = await _readers(lines)
         except BaseException:  # nothing was forked yet
             if group is not None:
                 group.remove()
@@ -268,6 +268,20 @@ class Child:
         if self.group is not None:
             return self.group.counters().cpu_s
         return sum(used_s(pid) for pid in tree(self.lines.pid))
+
+
+async def _readers(lines: Cradle) -> list[asyncio.StreamReader]:
+    """Read the two pipes of a child to be; interrupted, every line of it is closed."""
+    ends, readers = [lines.out, lines.err], list[asyncio.StreamReader]()
+    try:
+        while ends:
+            readers.append(await reader_of(ends.pop(0)))
+    except BaseException:
+        for end in ends:
+            os.close(end)
+        lines.close_outer()  # what is read already sees its end by that
+        raise
+    return readers
 
 
 async def _drop(child: Child) -> None:
