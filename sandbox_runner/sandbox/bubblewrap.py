@@ -21,6 +21,8 @@ from sandbox_runner.sandbox.probing import PROVEN_INSIDE, PROVEN_OUTSIDE, Settin
 from sandbox_runner.sandbox.seccomp import compile_filter, refused_calls
 
 _SECCOMP = 6
+_AUTOMOUNT = "/proc/sys/fs/binfmt_misc"
+"""Below a folder that is bound: to open it would have the host's systemd mount what belongs there. It is covered."""
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 NODES = "/tmp/.nodes"  # noqa: S108 - inside, as `harness/warm/walls.py` names it
 _PARENTS = ("CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_CHOWN", "CAP_SETPCAP")
@@ -184,7 +186,10 @@ class Bubblewrap:
             for parent in reversed(Path(path).parents[:-1]):  # bubblewrap would shut them to all but root
                 argv += ["--perms", "0755", "--dir", str(parent)]
             argv += ["--ro-bind", here, path]
-        argv += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys", "--dev", "/dev", "--dir", "/etc"]
+        argv += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys"]
+        if Path(_AUTOMOUNT).exists():
+            argv += ["--tmpfs", _AUTOMOUNT, "--remount-ro", _AUTOMOUNT]
+        argv += ["--dev", "/dev", "--dir", "/etc"]
         for name in policy.etc:
             argv += ["--ro-bind", f"{mountpoint}/etc/{name}", f"/etc/{name}"]
         for path in policy.binds_where_present:

@@ -17,8 +17,6 @@ import sys
 _CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
 _PR_SET_DUMPABLE = 4
 _MS_NOSUID, _MS_NODEV, _MS_REC, _MS_PRIVATE = 2, 4, 0x4000, 0x40000
-_MNT_DETACH = 2
-_AUTOMOUNT = b"/proc/sys/fs/binfmt_misc"
 _ABOVE_FIXED = 64
 _OPEN_TO_ALL = 0o1777
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -76,10 +74,6 @@ def _unshare(*, user_namespace: bool) -> None:
             with open(f"/proc/self/{name}", "w", encoding="ascii") as table:
                 table.write(text)
     _call(_libc.mount, b"none", b"/", None, _MS_REC | _MS_PRIVATE, None, what="mount private")
-    # A job sees /proc/sys: to open an automount there would have the host mount it. A user's namespace may not take it
-    # away, and its user could have it mounted anyway.
-    while _libc.umount2(_AUTOMOUNT, _MNT_DETACH) == 0:
-        pass
 
 
 def _own_range(uid: int, lines: str) -> None:
