@@ -158,7 +158,7 @@ class Bubblewrap:
         else:
             identity = ["--unshare-user", "--uid", uid, "--gid", uid]
         tree = self._tree_argv(job, host.mountpoint(job))
-        return ["bwrap", *identity, *self._walls_argv(job), *tree, *command]
+        return ["bwrap", *identity, *self._walls_argv(job), *tree, *_covers(), *command]
 
     def _walls_argv(self, job: Staged, *, filtered: bool = True) -> list[str]:
         argv = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
@@ -186,10 +186,7 @@ class Bubblewrap:
             for parent in reversed(Path(path).parents[:-1]):  # bubblewrap would shut them to all but root
                 argv += ["--perms", "0755", "--dir", str(parent)]
             argv += ["--ro-bind", here, path]
-        argv += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys"]
-        if Path(_AUTOMOUNT).exists():
-            argv += ["--tmpfs", _AUTOMOUNT, "--remount-ro", _AUTOMOUNT]
-        argv += ["--dev", "/dev", "--dir", "/etc"]
+        argv += ["--proc", "/proc", "--dev", "/dev", "--dir", "/etc"]
         for name in policy.etc:
             argv += ["--ro-bind", f"{mountpoint}/etc/{name}", f"/etc/{name}"]
         for path in policy.binds_where_present:
@@ -220,3 +217,15 @@ def _sealed(content: bytes) -> int:
     os.write(descriptor, content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
+
+
+def _covers() -> list[str]:
+    """Make read-only what a namespace of ours has its own of below /proc/sys.
+
+    Not for a parent: where part of its /proc is covered, an ordinary user's kernel lets no child mount one of its own,
+    which covers that itself.
+    """
+    argv = ["--ro-bind-try", "/proc/sys", "/proc/sys"]
+    if Path(_AUTOMOUNT).exists():
+        argv += ["--tmpfs", _AUTOMOUNT, "--remount-ro", _AUTOMOUNT]
+    return argv
