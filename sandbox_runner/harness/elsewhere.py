@@ -21,7 +21,7 @@ from typing import Any
 from . import blocks
 
 _fork, _pipe, _exit, _waitpid, _kill = os.fork, os.pipe, os._exit, os.waitpid, os.kill
-_read, _write, _close, _dup2 = os.read, os.write, os.close, os.dup2
+_open, _readv, _write, _close, _dup2 = open, os.readv, os.write, os.close, os.dup2
 _loads = pickle.loads
 _poll, _limit, _close_range = select.poll, resource.setrlimit, os.closerange
 _modules = sys.modules
@@ -137,7 +137,7 @@ def _alone(to: int) -> bool:
     _close_range(3, to)
     _close_range(to + 1, _MOST_OPEN)
     _limit(resource.RLIMIT_FSIZE, (0, 0))  # no file holds an answer
-    with open("/proc/self/maps", "rb") as maps:
+    with _open("/proc/self/maps", "rb") as maps:
         shared = [line for line in maps if line.split(maxsplit=2)[1] == b"rw-s"]
     return all(_SEMAPHORE in line for line in shared)
 
@@ -177,7 +177,7 @@ def _exactly(from_: int, size: int) -> bytearray | None:
     waiting = _poll()
     waiting.register(from_, select.POLLIN)
     while at < size:
-        if not waiting.poll(_WAIT_MS) or not (came := os.readv(from_, [view[at : at + _CHUNK]])):
+        if not waiting.poll(_WAIT_MS) or not (came := _readv(from_, [view[at : at + _CHUNK]])):
             return None
         at += came
     return found
