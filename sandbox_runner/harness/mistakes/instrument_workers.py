@@ -72,8 +72,8 @@ def crowds(subject: Subject, cores: int, *, waits: bool) -> Iterator[Finding]:
     workers = _Workers()
     with _watched(workers):
         worked, part = _busy(subject.call)
-    works = not waits and part >= _BUSY * _busy(_work)[1] and worked >= _START_NS * workers.threads
-    if workers.most > cores and (workers.processes or works):
+    works = part >= _BUSY * _busy(_work)[1] and worked >= _START_NS * workers.threads
+    if workers.most > cores and not waits and (workers.processes or works):
         yield Finding("oversubscribed", subject.line, {"threads": workers.most, "cores": cores}, subject.index)
 
 
