@@ -167,12 +167,18 @@ def _apart(one: Any, two: Any) -> bool:  # noqa: ANN401 - results
     if of.is_array(one) and of.is_array(two):
         if of.is_tensor(one) != of.is_tensor(two) or tuple(one.shape) != tuple(two.shape) or not of.count_of(one):
             return False
-        return bool(abs(one - two).max() > _ROUNDING * (abs(one).max() + abs(two).max()))
+        first, second = _wide(one), _wide(two)
+        return bool(abs(first - second).max() > _ROUNDING * (abs(first).max() + abs(second).max()))
     try:
         first, second = float(one), float(two)
     except (TypeError, ValueError):
         return False
     return abs(first - second) > _ROUNDING * (abs(first) + abs(second))
+
+
+def _wide(array: Any) -> Any:  # noqa: ANN401 - an array of either kind
+    """Give what can be subtracted: truth values cannot, what has no sign goes round below zero, and devices differ."""
+    return array.detach().cpu().double() if of.is_tensor(array) else array.astype("float64")
 
 
 def _times(one: int, two: int) -> float:
