@@ -12,6 +12,7 @@ from .source import Source, calls, keyword
 
 _CLIPS = {"clip_grad_norm_", "clip_grad_value_"}
 _MANY_ENTRIES = 3
+_ZEROES = {"zero_", "fill_", "mul_", "copy_", "_foreach_zero_"}
 
 
 def scaler(source: Source) -> Iterator[Finding]:
@@ -138,8 +139,15 @@ def _optimizes(called: str) -> bool:
 
 def _empties(source: Source, nodes: list[ast.AST]) -> bool:
     """Whether gradients are emptied: by `zero_grad`, or by hand."""
-    return any(source.last(node) == "zero_grad" for node in nodes) or any(
+    return any(source.last(node) == "zero_grad" or _zeroes(source, node) for node in nodes) or any(
         isinstance(node, ast.Attribute) and node.attr == "grad" and not isinstance(node.ctx, ast.Load) for node in nodes
+    )
+
+
+def _zeroes(source: Source, node: ast.AST) -> bool:
+    """Whether a call puts zeros where gradients are: `w.grad.zero_()`."""
+    return source.last(node) in _ZEROES and any(
+        isinstance(inner, ast.Attribute) and inner.attr == "grad" for inner in ast.walk(node)
     )
 
 
