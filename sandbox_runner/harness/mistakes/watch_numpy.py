@@ -59,7 +59,7 @@ def _watched_kind(numpy: Any, widened: list[str], taken: dict[str, int], sizes: 
 
         def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             plain = [bare(each) for each in inputs]
-            sizes[0] = max(sizes[0], *(getattr(each, "size", 1) for each in plain))
+            sizes[0] = max([sizes[0], *(getattr(each, "size", 1) for each in plain)])
             asked = {"dtype", "out", "signature"} & set(kwargs)
             if "out" in kwargs:
                 kwargs["out"] = tuple(bare(each) for each in kwargs["out"])
@@ -72,7 +72,7 @@ def _watched_kind(numpy: Any, widened: list[str], taken: dict[str, int], sizes: 
             plain, named = bare(args), bare(kwargs)
             result = function(*plain, **named)
             operands = list(_flat((*plain, *named.values())))
-            sizes[0] = max(sizes[0], *(getattr(each, "size", 1) for each in operands))
+            sizes[0] = max([sizes[0], *(getattr(each, "size", 1) for each in operands)])
             mixed = any(getattr(each, "dtype", None) == numpy.float64 for each in operands)
             if mixed and not {"dtype", "out"} & set(kwargs) and _widens(operands, result, numpy):
                 widened.append(function.__name__)
