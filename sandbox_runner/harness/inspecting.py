@@ -156,7 +156,7 @@ class Inspector:
             self._try(instrument_containers.changes, subject, self._held, call_ns)
             self._try(instrument_containers.remembers, subject, call_ns)
             self._try(instrument_kept.remembers, subject, self._kept, call_ns)
-            self._try(instrument_kept.runs_dry, subject)
+            self._try(instrument_kept.runs_dry, subject, self._kept)
         self._try(instrument_profile.profile, subject, marks.get("may_print"))
         self._try(instrument_profile.draws, subject)
         for find, names in instrument_profile.NAMED.items():

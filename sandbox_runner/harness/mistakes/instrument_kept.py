@@ -9,10 +9,12 @@ import io
 import itertools
 import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from . import subject as of
+from .changing import matters
 from .findings import Finding
 from .subject import Subject
 from .things import is_own, walk
@@ -33,7 +35,8 @@ _UNKNOWN_TIMES = 20.0
 """So much faster a call must be where what it returns cannot be held against what was kept."""
 
 Held = dict[int, tuple[Any, dict[str, Any]]]
-"""Instances of the learner's own classes by identity, each with what its attributes were; 0: the global names."""
+"""What was there before any call, by identity: instances of the learner's own classes, each with what its attributes
+were, and iterators that the set-up itself had used up; 0: the global names."""
 
 
 def remember(names: dict[str, Any]) -> Held:
@@ -42,13 +45,24 @@ def remember(names: dict[str, Any]) -> Held:
     for thing in walk(names, [name for name in names if not name.startswith("__")]):
         if (inside := _attributes(thing.value, names)) is not None:
             held[id(thing.value)] = thing.value, dict(inside)
+        elif _is_used_up(thing.value):
+            held[id(thing.value)] = thing.value, {}
     return held
 
 
-def runs_dry(subject: Subject) -> Iterator[Finding]:
+def _is_used_up(value: Any) -> bool:  # noqa: ANN401 - anything
+    """Whether a value is an iterator that says by itself that nothing is left in it."""
+    if type(value) is types.GeneratorType:
+        return value.gi_frame is None
+    return type(value) in _ITERATORS and operator.length_hint(value, -1) == 0
+
+
+def runs_dry(subject: Subject, held: Held) -> Iterator[Finding]:
     """Mistake 34: a variant takes from an iterator that was made before, and later calls find less."""
     for thing in subject.things():
         value = thing.value
+        if id(value) in held:
+            continue
         if type(value) is types.GeneratorType:
             dry = value.gi_frame is None
         elif type(value) in _ITERATORS:
@@ -68,7 +82,8 @@ def runs_dry(subject: Subject) -> Iterator[Finding]:
 
 def _is_read_once(subject: Subject, file: Any) -> bool:  # noqa: ANN401 - a file
     """Whether a call that begins at a file's start ends otherwise than the next one, which begins where it stopped."""
-    if not file.seekable() or not file.tell():
+    written = file.writable() and type(file) not in {io.StringIO, io.BytesIO}  # the learner gets it back
+    if written or not file.seekable() or not file.tell():
         return False
     file.seek(0)
     one, two = subject.function(), subject.function()
@@ -79,25 +94,59 @@ def remembers(subject: Subject, held: Held, call_ns: float) -> Iterator[Finding]
     """Mistake 34 in another dress: an attribute or a name keeps the answer, and later calls only give it again."""
     if call_ns > _LONG_NS:
         return
-    for path, value, forget in list(_new(subject, held))[:_MOST_LOOKED_AT]:
+    for path, value, place in list(_new(subject, held))[:_MOST_LOOKED_AT]:
         kept = min(subject.time() for _ in range(3))
-        forget()
-        anew = subject.time()
-        returned = subject.function()
+        place.forget()
+        try:
+            anew = subject.time()
+            returned = subject.function()
+        except BaseException:
+            place.put(value)  # another variant made it: this one only needs it
+            raise
         if not (anew > _MEMO_TIMES * kept and anew - kept > _LEAST_MEMO_NS):
+            continue
+        if _is_only_filled(subject, value, place):
             continue
         if returned is value or of.same(returned, value) or (returned is None and anew > _UNKNOWN_TIMES * kept):
             yield Finding("remembers", subject.line, {"what": path}, subject.index)
             return
 
 
-def _new(subject: Subject, held: Held) -> Iterator[tuple[str, Any, Callable[[], None]]]:
-    """Give what calls have bound where nothing or `None` was, with a way to forget it."""
+@dataclass(frozen=True)
+class _Place:
+    """Where a value is kept: under `name` in `owner`, where `None` was before, or nothing."""
+
+    owner: dict[str, Any]
+    name: str
+    was_none: bool
+
+    def forget(self) -> None:
+        """Let it be as it was."""
+        if self.was_none:
+            self.owner[self.name] = None
+        else:
+            self.owner.pop(self.name, None)
+
+    def put(self, value: Any) -> None:  # noqa: ANN401 - anything
+        """Keep a value there."""
+        self.owner[self.name] = value
+
+
+def _is_only_filled(subject: Subject, value: Any, place: _Place) -> bool:  # noqa: ANN401 - what was kept
+    """Whether what is kept is memory that each call fills anew: to come by it costs time, and answers nothing."""
+    if not of.is_array(value):
+        return False
+    place.put(value)
+    return not matters(subject.function, value, of.copy_of(value))
+
+
+def _new(subject: Subject, held: Held) -> Iterator[tuple[str, Any, _Place]]:
+    """Give what calls have bound where nothing or `None` was, by its path, with its place."""
     names = subject.names
     _, before = held.get(0, (None, {}))
     for name, value in subject.reads().items():
         if value is not None and name in before and before[name] is None:
-            yield name, value, _putting(names, name, None)
+            yield name, value, _Place(names, name, was_none=True)
     for thing in subject.things():
         inside = _attributes(thing.value, names)
         if inside is None:
@@ -107,10 +156,9 @@ def _new(subject: Subject, held: Held) -> Iterator[tuple[str, Any, Callable[[], 
         for name, value in list(inside.items()):
             path = f"{thing.path}.{name}"[:60]
             if name in lazy:
-                yield path, value, functools.partial(inside.pop, name, None)
+                yield path, value, _Place(inside, name, was_none=False)
             elif value is not None and id(thing.value) in held and known.get(name) is None:
-                forget = _putting(inside, name, None) if name in known else functools.partial(inside.pop, name, None)
-                yield path, value, forget
+                yield path, value, _Place(inside, name, was_none=name in known)
 
 
 def _attributes(value: Any, names: dict[str, Any]) -> dict[str, Any] | None:  # noqa: ANN401 - anything
@@ -122,10 +170,3 @@ def _attributes(value: Any, names: dict[str, Any]) -> dict[str, Any] | None:  # 
     except AttributeError:
         return None
     return inside if type(inside) is dict else None
-
-
-def _putting(owner: dict[str, Any], name: str, value: Any) -> Callable[[], None]:  # noqa: ANN401 - anything
-    def put() -> None:
-        owner[name] = value
-
-    return put
