@@ -77,6 +77,7 @@ class Remembering:
     spent_ns: float = 0.0
     cuda: bool = False
     _untold: bool = field(default=False)
+    _crossed: bool = field(default=False)
     _crossing_ns: float = field(default=0.0)
     _values_taken: int = field(default=1)
 
@@ -90,7 +91,7 @@ class Remembering:
                 found = 0.0
         except Stopped as stopped:
             # What cannot work on inputs that another process made knows something that is not in them.
-            if stopped.ending is not Ending.PY_ERROR or self.cuda:
+            if stopped.ending is not Ending.PY_ERROR or not self._crossed:
                 raise
             found = 0.0
         if not found:
@@ -260,6 +261,7 @@ class Remembering:
         """Have inputs made in a process of their own, and remember where they could not be."""
         prepared, wall = await self.challenges.prepare(self.variant, seed, sets, apart=not self.cuda)
         self._crossing_ns = wall / sets
+        self._crossed = self._crossed or prepared.how == "apart"
         self._untold = self._untold or prepared.how == "not" or (prepared.how == "large" and self._short)
         return prepared, wall
 

@@ -16,7 +16,7 @@ from . import blocks, counting
 from .cells import Plan, plan, task
 from .copies import Moving
 from .driver import own_ns
-from .elsewhere import Crossed, forget, made_apart
+from .elsewhere import MOST_BYTES, Crossed, forget, made_apart
 from .faults import tell
 from .functions import CellError, Variant, compiled, result_names
 from .insight import look, told
@@ -216,12 +216,15 @@ class _Bench:
         what the standard library remembers is, before.
         """
         self._kept.pop(variant, None)
-        if apart:
+        crosses = apart and self._may_cross(variant, len(seeds))
+        if crosses:
             self._before.setdefault(variant, self._sets[variant])
         self._sets[variant] = []
         if forgotten:
             forget(self._names)
-        crossed = made_apart(lambda seed: self._drawn(seed, n), seeds, self._sink) if apart else Crossed("")
+        crossed = Crossed("large" if apart else "")
+        if crosses:
+            crossed = made_apart(lambda seed: self._drawn(seed, n), seeds, self._sink)
         for i, seed in enumerate(seeds):
             if crossed.made:
                 made = crossed.made[i]
@@ -235,6 +238,11 @@ class _Bench:
         blocks.poison(tuple(self._sizes))
         self._call(blocks.synchronize)  # what a GPU still has to make belongs to no block, empty or not
         return b"", {"how": crossed.how, "arrays": crossed.arrays, "others": crossed.others}
+
+    def _may_cross(self, variant: int, sets: int) -> bool:
+        """Whether the inputs are not too much to cross: these are not made twice, nor kept beside the new ones."""
+        made, _ = self._sets[variant][0]
+        return sum(size for value in made.values() for _, size in blocks.bytes_of(value)) <= MOST_BYTES // sets
 
     def arrange(self, variant: int, turns: list[int]) -> Answer:
         """Let the next block of the variant that was prepared call it once on each of these inputs, by their places."""
