@@ -31,7 +31,7 @@ MOST_BYTES = 128 << 20
 _WAIT_MS, _CHUNK, _MOST_OPEN = 3000, 1 << 20, 1 << 16
 _SIZE = struct.Struct(">Q")
 _SEMAPHORE = b" /dev/shm/sem."  # torch's compiler has some
-Remembers = type(functools.lru_cache(len))
+_REMEMBERING = type(functools.lru_cache(len))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def forget(own: Mapping[str, object]) -> None:
         names = getattr(module, "__dict__", own)
         if name.partition(".")[0] in _STANDARD and names is not own:
             for value in list(names.values()):
-                if type(value) is Remembers:
+                if type(value) is _REMEMBERING:
                     value.cache_clear()
     if (expressions := _modules.get("re")) is not None:
         expressions.purge()
