@@ -19,6 +19,8 @@ from sandbox_runner.protocol import Ending, Flag
 CHUNK_ELEMENTS = 1 << 13
 _REVEALED, _ALL_CHUNKS = 4, 8
 _MOST_SETS, _MOST_CHUNKS = 4, 1 << 12
+_APART, _MOST_CROSSED = {"apart", "large", "not"}, 1 << 28
+"""How inputs can be said to have been made apart, and more bytes than a harness lets cross."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,18 @@ class Challenges:
 
         `apart` in a process that ends with it; `forgotten`: the standard library remembers nothing then. How it went is
         given, and how long it took, in ns.
+
+        Raises:
+            Tampered: it is told to have gone as no harness can have done it.
         """
         seeds = [(seed + 0x9E3779B1 * i) & 0xFFFFFFFF for i in reversed(range(sets))]
         seat = self.seats[variant]
         asked = {"variant": seat.number, "seeds": seeds, "n": self.n, "apart": apart, "forgotten": forgotten}
         prepared, _, wall = await seat.harness.ask(Prepared, "prepare", **asked)
+        crossed = prepared.arrays, prepared.others
+        if prepared.how not in (_APART if apart else {""}) or not all(0 <= size <= _MOST_CROSSED for size in crossed):
+            message = "prepare: inputs made as no harness makes them"
+            raise Tampered(message)
         return prepared, wall
 
     async def arrange(self, variant: int, turns: Sequence[int]) -> None:
