@@ -1,4 +1,4 @@
-"""Which parts of a result are revealed, the same for every variant of a seed; and which tales of inputs are believed."""
+"""Which parts of a result are revealed, the same for every variant of a seed; which tales of inputs are believed."""
 
 import random
 

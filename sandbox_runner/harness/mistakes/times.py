@@ -15,6 +15,7 @@ _SUMMARIES |= {"nanmean": "mean", "sum": "mean", "fsum": "mean", "max": "max", "
 _FAIR = {"median", "nanmedian", "quantile", "nanquantile", "quantiles", "percentile", "median_low", "median_high"}
 _KEEPS = {"array", "asarray", "sorted", "list", "tuple", "tensor", "Series", "as_tensor", "sort", "map"}
 _LISTS = {"append", "extend"}
+_UNITS = {1e3, 1e6, 1e9}
 
 
 class Times:
@@ -104,8 +105,8 @@ class Times:
         """Give (line, how) of what is told of one timing: a loop's time by its count, or the last time of a loop."""
         repeated = Repeated(self._source)
         for node in self._source.everything:
-            for took, _ in repeated.divides(node):
-                if self._is_elapsed(took):
+            for took, by in repeated.divides(node):
+                if self._is_elapsed(took) and not self._converts(by):
                     yield getattr(node, "lineno", 1), "mean"
         for loop in self._source.everything:
             if isinstance(loop, ast.For | ast.While) and any(self._reads(node) for node in ast.walk(loop)):
@@ -126,6 +127,11 @@ class Times:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 if name in self._single or (name in self._subtracted and self._reads(value)):
                     yield name
+
+    def _converts(self, by: ast.AST) -> bool:
+        """Whether a divisor makes microseconds, milliseconds or seconds of nanoseconds, though it be a count too."""
+        in_ns = any(self._source.called(node).endswith("_ns") for node in self._source.everything)
+        return in_ns and isinstance(by, ast.Constant) and by.value in _UNITS
 
     def _is_elapsed(self, node: ast.AST) -> bool:
         kept = isinstance(node, ast.Name) and node.id in self._single
