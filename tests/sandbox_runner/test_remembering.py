@@ -103,13 +103,13 @@ class Process:
         return means
 
 
-async def looked_at(process: Process, calls: int = 2000, *, cuda: bool = False) -> str:
+async def looked_at(process: Process, calls: int = 2000, *, cuda: bool = False, left_s: float = 60.0) -> str:
     late, process.late = process.late, lambda: 0
     means = await process.measured(calls)
     process.late = late  # the machine grows busy when the figures are known already
     spent, had = process.now, process.turns
     outer = OuterClock(empty=[await process.empty(0) for _ in range(30)])
-    ways = outer, process.block, process.empty, lambda: process.now, lambda: 60.0
+    ways = outer, process.block, process.empty, lambda: process.now, lambda: left_s
     found = await Remembering(*ways, process, 0, means, spent, cuda).look()  # type: ignore[arg-type]
     assert found or process.turns == had  # what comes after is computed on inputs of its own
     return CLEAR if found is None else NAMED if found else UNTOLD
@@ -133,6 +133,11 @@ def keeps(slots: int, key: Callable[[Input], int] = lambda one: one.value, real:
 @pytest.mark.parametrize("real", [8_000.0, 34_000.0, 240_000.0])
 async def test_a_memory_of_any_size_is_named(slots: int, real: float) -> None:
     assert await looked_at(Process(keeps(slots, real=real))) == NAMED
+
+
+@pytest.mark.parametrize(("left_s", "told"), [(7.0, UNTOLD), (60.0, CLEAR)])
+async def test_what_there_is_no_time_to_make_inputs_for_is_untold(left_s: float, told: str) -> None:
+    assert await looked_at(Process(lambda _: 50e6, make_ns=4e9), left_s=left_s) == told
 
 
 @pytest.mark.parametrize("slots", [1, 20, 10**6])
