@@ -187,11 +187,11 @@ def _draws(value: Any, generators: tuple[type, ...]) -> bool:  # noqa: ANN401 - 
 
 
 @contextmanager
-def _made_watched(subject: Subject, spent: list[int]) -> Iterator[None]:
-    """Put a clock around what makes arrays of a range, of lists or of files, wherever the learner has it from."""
-    made = [(_modules.get(module), name, of_lists) for module, names, of_lists in _MAKERS for name in names]
-    plain = [(owner, name, getattr(owner, name), of_lists) for owner, name, of_lists in made if owner is not None]
-    clocked = {id(value): _of_lists(value, spent) if of_lists else _clocked(value, spent)
+def _made_watched(subject: Subject, spent: list[int], made: list[Any]) -> Iterator[None]:
+    """Put a clock around what makes arrays of a range, of lists or of files, and keep what it gives in `made`."""
+    makers = [(_modules.get(module), name, of_lists) for module, names, of_lists in _MAKERS for name in names]
+    plain = [(owner, name, getattr(owner, name), of_lists) for owner, name, of_lists in makers if owner is not None]
+    clocked = {id(value): _noted((_of_lists if of_lists else _clocked)(value, spent), made)
                for _, _, value, of_lists in plain}  # fmt: skip
     places = [thing for thing in subject.things() if thing.put and id(thing.value) in clocked]
     try:
@@ -217,12 +217,29 @@ def _of_lists(function: Callable[..., Any], spent: list[int]) -> Callable[..., A
     return chosen
 
 
+def _noted(function: Callable[..., Any], made: list[Any]) -> Callable[..., Any]:
+    """Keep what a function gives."""
+
+    def noted(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the function's own
+        made.append(function(*args, **kwargs))
+        return made[-1]
+
+    return noted
+
+
 def makes(subject: Subject) -> Iterator[Finding]:
-    """Mistake 35: arrays are made of lists, ranges or files in what is timed, beside other work."""
+    """Mistake 35: arrays are made of lists, ranges or files in what is timed, beside other work.
+
+    Who gives back what was made has it timed on purpose: one way to load or make it, beside another.
+    """
     if "numpy" not in _modules:
         return
-    spent = [0]
-    with _made_watched(subject, spent):
+    spent, made = [0], list[Any]()
+    with _made_watched(subject, spent, made):
+        value = subject.call()
+        if any(each is value for each in made):
+            return
+        made.clear()
         shares = sorted(_spent(subject, spent) for _ in range(3))
     if shares[1] >= _LEAST_MADE:
         yield Finding("creation_timed", subject.line, {"share": shares[1]}, subject.index)
