@@ -18,7 +18,7 @@ PYTEST_ARGS ?=
 # What may share the machine runs on all its cores, each on a runner of its own; then, one test at a time, what measures,
 # what counts all that is left on the host, and the browser. The slowest are named: the suite is to stay in 15 minutes.
 # Each pass may find nothing to run (5) where PYTEST_ARGS chooses; the second runs whatever became of the first.
-LONE := gauging leftovers measuring measuring_trust mistakes pinning sandbox_leaks
+LONE := gauging leftovers measuring measuring_trust pinning sandbox_leaks
 LONE_TESTS := $(LONE:%=tests/sandbox_runner/test_%.py) tests/browser
 SHARED_TESTS := -n logical --maxprocesses 8 --dist loadfile --durations 12 $(LONE_TESTS:%=--ignore %)
 # What fails is tried once more, by itself and in the open: verdicts of the instrument are right in 99 of 100 by design,

@@ -164,10 +164,8 @@ class Host:
         beyond what may be used before that count ends the job, and serves only where nobody counts.
         """
         limits = dict(self.policy.rlimits)
-        spare = self.spare_processes + (
-            self.cgroups is not None
-        )  # one more than a group's, which counts what it refuses
-        limits["NPROC"] = job.limits.processes + spare
+        more = int(self.cgroups is not None)  # a group refuses first, and counts what it refuses
+        limits["NPROC"] = job.limits.processes + self.spare_processes + more
         limits["FSIZE"] = job.limits.disk_bytes
         limits["CPU"] = max(1, int(job.limits.cpu_s) + 1)
         if counted:
