@@ -1,7 +1,7 @@
 """The runner's commands: serve, run, time and probe.
 
 Law: the exit status is 0 whenever a result was obtained, a learner's error included; 2 for a wrong call, 3 when the
-runner could not give one.
+runner could not give one, 130 when it was cancelled.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from sandbox_runner.protocol import Budget, Device, Ending, Job, JobKind, Progre
 from sandbox_runner.serving import Assemble, proven, serve, stderr_journal, with_wall
 from sandbox_runner.settings import Settings, broker, host_and_port, read_settings, runner_name
 
-NO_RESULT = 3
+NO_RESULT, INTERRUPTED = 3, 130
 WRONG_CALL = 2
 INTERRUPTED = 130
 
@@ -237,7 +237,7 @@ async def _one_job(call: argparse.Namespace, settings: Settings, assemble: Assem
         result = await _run(job, settings, assemble)
     shown = json.dumps(encode(result), ensure_ascii=False, indent=2) if call.json else show_result(result)
     print(shown)
-    return NO_RESULT if result.ending is Ending.INFRA_ERROR else 0
+    return {Ending.INFRA_ERROR: NO_RESULT, Ending.CANCELLED: INTERRUPTED}.get(result.ending, 0)
 
 
 async def _run(job: Job, settings: Settings, assemble: Assemble) -> Result:

@@ -5,6 +5,7 @@ refused with a code and a line. Standard library only; nothing here runs the lea
 """
 
 import ast
+import inspect
 import types
 from dataclasses import dataclass
 from typing import NoReturn, TypeGuard
@@ -147,3 +148,12 @@ def assigned(body: tuple[ast.stmt, ...]) -> tuple[str, ...]:
         found = [part for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
         names.update(dict.fromkeys(part.id for part in found if isinstance(part.ctx, ast.Store)))
     return tuple(name for name in names if not name.startswith("_"))
+
+
+def takes_two(function: types.FunctionType) -> bool:
+    """Whether it can be called with two values by place, as `make(rng, n)` is: another `make` is the learner's own."""
+    code, defaults = function.__code__, function.__defaults__ or ()
+    least = code.co_argcount - len(defaults)
+    required = set(code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]) - set(function.__kwdefaults__ or ())
+    open_ended = bool(code.co_flags & inspect.CO_VARARGS)
+    return least <= 2 and not required and (code.co_argcount >= 2 or open_ended)  # noqa: PLR2004 - `rng` and `n`

@@ -7,12 +7,11 @@ the learner's code has run.
 
 import contextlib
 import linecache
-import random
 import sys
 import types
 from typing import Any
 
-from . import blocks, counting
+from . import blocks, counting, functions
 from .cells import Plan, plan, task
 from .copies import Moving
 from .driver import own_ns
@@ -144,7 +143,7 @@ class _Bench:
             self._names = self._call_names()
             return b"", {"makes": True, "n": DEFAULT_SIZE}
         make = self._names.get("make")
-        self._make = make if type(make) is blocks.Function else None
+        self._make = make if type(make) is blocks.Function and functions.takes_two(make) else None
         size = self._names.get("n", DEFAULT_SIZE)
         size = size if type(size) is int and 0 < size < _MOST_SIZE else DEFAULT_SIZE
         if self._planned.own:  # it is timed on what its own run left, whatever its functions are called
@@ -362,14 +361,13 @@ class _Bench:
 
     def _drawn(self, seed: int, n: int) -> blocks.Inputs:
         blocks.seed_all(seed)
-        numpy = _modules.get("numpy")
-        rng = numpy.random.default_rng(seed) if numpy is not None else random.Random(seed)  # noqa: S311 - inputs
-        made = self._call(self._make, rng, n)
+        made = self._call(self._make, blocks.generator(seed), n)
         if type(made) is not dict or not all(type(key) is str for key in made):
             said = {"name": "TypeError", "last_line": "TypeError: make(rng, n) must return a dict of names"}
             raise _Fault({**said, "line": self._make.__code__.co_firstlineno if self._make else None,
                           "code": "make_not_a_dict"})  # fmt: skip
-        return made
+        # Code that looks at the `n` of its set-up means the size that its inputs have now.
+        return {"n": n, **made} if type(self._names.get("n")) is int else made
 
     def _take_names(self, taken: list[blocks.Inputs], places: tuple[int, ...], done: int) -> None:
         """Keep the names as they are now for the variants whose place this is, where more of the set-up follows."""

@@ -352,3 +352,25 @@ async def test_honest_code_is_not_accused_on_a_busy_machine() -> None:
         for process in busy:
             process.kill()
             await process.wait()
+
+
+OWN_N = """\
+n = 5000
+def make(rng, n):
+    return {"x": rng.random(n).tolist()}
+# %% sorted
+y = sorted(x)[n // 2]
+# %% last of half
+y = sorted(x)[-n:][n // 2]
+"""
+OWN_MAKE = "def make():\n    return list(range(1000))\nxs = make()\n# %% a\nsum(xs)\n# %% b\nsum(list(xs))\n"
+HIDDEN = "import torch\nx = torch.randn(1000)\n# %% a\ny = float(x.sum())\n# %% b\ny = float(x.double().sum())\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "checked"), [(OWN_N, "fresh_inputs"), (OWN_MAKE, "time_only"), (HIDDEN, "time_only")]
+)
+async def test_a_size_a_maker_and_a_rounding_of_the_learners_own_are_no_fault(source: str, checked: str) -> None:
+    seen = await timed(source)
+    assert (seen.measured.ending, seen.measured.checked) == (Ending.OK, checked)
+    assert not {"results_differ", "results_close"} & {flag.code for flag in seen.measured.flags}
