@@ -7,8 +7,8 @@ set -euo pipefail
 
 part=${1:?run or test}
 
-has_library() { # ldconfig lives outside an ordinary user's PATH
-    PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null | grep -q "^[[:space:]]*$1 "
+has_library() { # ldconfig lives outside an ordinary user's PATH; all is read, for `grep -q` would break its pipe
+    PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null | grep "^[[:space:]]*$1 " >/dev/null
 }
 
 missing=()

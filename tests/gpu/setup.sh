@@ -17,7 +17,7 @@ if ! command -v bwrap >/dev/null && [ -e "$unpacked/usr/bin/bwrap" ]; then
 fi
 find "$unpacked" -name '*.so.*' | while read -r library; do
     name=$(basename "$library" | sed 's/\(\.so\.[0-9]*\).*/\1/')
-    ldconfig -p | grep -qF "$name " || cp "$library" "/usr/lib/$(uname -m)-linux-gnu/$name"
+    ldconfig -p | grep -F "$name " >/dev/null || cp "$library" "/usr/lib/$(uname -m)-linux-gnu/$name"
 done
 ldconfig
 rm -rf "$unpacked"
