@@ -9,7 +9,7 @@ import ctypes
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,7 @@ _NODE = re.compile(r"nvidia(\d+)")
 _UUID = re.compile(r"GPU-[0-9a-f-]{36}")
 _LIBRARIES = ("libnvidia-ml.so.1", "/usr/local/nvidia/lib64/libnvidia-ml.so.1")
 _ENOUGH, _MOST_PROCESSES, _NAME_BYTES = 0, 256, 96
+_MOST_LISTED = 8
 _SM_CLOCK = 1
 _GPU_TEMPERATURE = 0
 _SLOWED = {0x8: "hardware", 0x80: "power_brake", 0x40: "heat", 0x20: "heat", 0x4: "power"}
@@ -253,6 +254,11 @@ def _driver(path: Path = Path("/proc/driver/nvidia/version")) -> str:
     except OSError:
         return ""
     return found[0] if found else ""
+
+
+def listed(pids: Iterable[int]) -> str:
+    """Name processes within a sentence, eight at most."""
+    return ", ".join(map(str, sorted(pids)[:_MOST_LISTED]))
 
 
 def _openers(proc: Path, minor: int) -> set[int]:

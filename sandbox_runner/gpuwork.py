@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 
+from sandbox_runner.gpus import listed
 from sandbox_runner.lending import Lender, Prove
 from sandbox_runner.pooling import Pool, Proving
 from sandbox_runner.protocol import (
@@ -165,7 +166,7 @@ async def _idle(lender: Lender) -> Wall:
         )
         return Wall(name, stands=False, matters=False, detail="the driver does not say how it stands", mend=mend)
     there = sight.holders | sight.others
-    held = f"held by {', '.join(map(str, sorted(there)[:8]))}" if there else "held by no process"
+    held = f"held by {listed(there)}" if there else "held by no process"
     whole = f" of {lender.gpu.memory_bytes >> 20}" if lender.gpu.memory_bytes else ""
     clock = f", {sight.sm_mhz} MHz" if sight.sm_mhz else ""
     detail = f"driver {lender.gpu.driver or 'unknown'}, {sight.used_bytes >> 20}{whole} MiB in use, {held}{clock}"

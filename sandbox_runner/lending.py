@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from sandbox_runner.gpus import Gpu, Sight
+from sandbox_runner.gpus import Gpu, Sight, listed
 
 SLACK_BYTES = 64 << 20
 """What the driver itself may keep more or less of."""
@@ -177,12 +177,11 @@ class Lender:
 
 
 def _left(before: Sight, now: Sight, ours: Ours) -> str:
-    more = sorted(now.holders - before.holders - ours.holders)
-    if more:
-        return f"held by process {', '.join(map(str, more[:8]))}"
+    if more := now.holders - before.holders - ours.holders:
+        return f"held by process {listed(more)}"
     if now.used_bytes is not None and before.used_bytes is not None and ours.used_bytes is not None:
         over = now.used_bytes - before.used_bytes - ours.used_bytes
         if over > SLACK_BYTES:
-            beside = f", beside process {', '.join(map(str, sorted(now.others)[:8]))}" if now.others else ""
+            beside = f", beside process {listed(now.others)}" if now.others else ""
             return f"{over >> 20} MiB of its memory are still in use{beside}"
     return ""

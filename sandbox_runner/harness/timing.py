@@ -11,13 +11,13 @@ import sys
 import types
 from typing import Any
 
-from . import blocks, counting, functions
+from . import blocks, counting
 from .cells import Plan, plan, task
 from .copies import Moving
 from .driver import own_ns
 from .elsewhere import MOST_BYTES, Crossed, forget, made_apart
 from .faults import tell
-from .functions import CellError, Variant, compiled, result_names
+from .functions import CellError, Variant, compiled, result_names, takes_two
 from .insight import look, told
 from .inspecting import Called, Inspector
 from .listening import Ears
@@ -143,7 +143,7 @@ class _Bench:
             self._names = self._call_names()
             return b"", {"makes": True, "n": DEFAULT_SIZE}
         make = self._names.get("make")
-        self._make = make if type(make) is blocks.Function and functions.takes_two(make) else None
+        self._make = make if type(make) is blocks.Function and takes_two(make) else None
         size = self._names.get("n", DEFAULT_SIZE)
         size = size if type(size) is int and 0 < size < _MOST_SIZE else DEFAULT_SIZE
         if self._planned.own:  # it is timed on what its own run left, whatever its functions are called

@@ -322,8 +322,8 @@ def main() -> int:
     if chosen.list:
         print("\n".join(zoo.names()))
         return 0
-    given = {*chosen.models.split(","), *chosen.work.split(","), *chosen.types.split(",")}
-    unknown = sorted(given - {*zoo.names(), *zoo.WORK, *zoo.TYPES})
+    options = (chosen.models, zoo.names()), (chosen.work, zoo.WORK), (chosen.types, zoo.TYPES)
+    unknown = sorted(name for given, known in options for name in set(given.split(",")) - set(known))
     if unknown:
         print(f"not known: {', '.join(unknown)}; --list prints the models", file=sys.stderr)
         return 2

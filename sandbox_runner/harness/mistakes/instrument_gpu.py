@@ -36,10 +36,12 @@ def busy(subject: Subject, watched: Watched, *, loads: bool) -> Iterator[Finding
     """
     torch: Any = _modules["torch"]
     launches = sum(any(each.device == "cuda" for each in op.outs) for op in watched.ops)
+    if not (loads or launches):  # it has no work for a GPU
+        return
     explained = 0.0 if loads else launches * _LAUNCH_NS + _LEAST_OWN_NS
     subject.call()
     issued, wall = (min(each) for each in zip(*(_issued(subject) for _ in range(_BUSY_TRIES)), strict=True))
-    if wall < _LEAST_NS or (not loads and (not launches or issued < max(explained, _BUSY * wall))):
+    if wall < _LEAST_NS or (not loads and issued < max(explained, _BUSY * wall)):
         return
     calls = int(min(max(_MOST_PROFILED_NS // wall, 1), _PROFILED))
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
